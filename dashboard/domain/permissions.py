@@ -1,0 +1,160 @@
+"""Who may do what: roles give permissions, grants bind a role to a tenant and a type.
+
+The table is the only source of permissions. Services ask `allows` for one operation and turn
+`scopes` into a filter for lists; both always agree, so what is counted is what can be opened.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from dashboard.domain.actions import ActionName
+from dashboard.domain.states import ActorKind
+
+
+class Role(StrEnum):
+    """The kinds of people who sign in."""
+
+    SUPPORT = "support"
+    OPERATOR = "operator"
+    MANAGER = "manager"
+    ADMIN = "admin"
+
+
+class Permission(StrEnum):
+    """What a role may be allowed to do."""
+
+    BROWSE = "browse"
+    NOTE = "note"
+    CLAIM = "claim"
+    CHECK = "check"
+    ESCALATE = "escalate"
+    PROPOSE = "propose"
+    EXECUTE = "execute"
+    APPROVE = "approve"
+    APPROVE_ABOVE_LIMIT = "approve_above_limit"
+    OVERRIDE = "override"
+    REOPEN = "reopen"
+    REVEAL = "reveal"
+    AUDIT_OWN = "audit_own"
+    AUDIT_SCOPE = "audit_scope"
+    AUDIT_ALL = "audit_all"
+    EXPORT = "export"
+    ADMINISTER = "administer"
+
+
+_SUPPORT = frozenset(
+    {
+        Permission.BROWSE,
+        Permission.NOTE,
+        Permission.CLAIM,
+        Permission.CHECK,
+        Permission.ESCALATE,
+        Permission.PROPOSE,
+        Permission.AUDIT_OWN,
+        Permission.EXPORT,
+    }
+)
+_OPERATOR = _SUPPORT | {Permission.EXECUTE, Permission.APPROVE, Permission.REVEAL}
+_MANAGER = _OPERATOR | {
+    Permission.APPROVE_ABOVE_LIMIT,
+    Permission.OVERRIDE,
+    Permission.REOPEN,
+    Permission.AUDIT_SCOPE,
+}
+# Separation of duties: who hands out grants neither sees operations nor proposes, executes or approves.
+_ADMIN = frozenset(
+    {
+        Permission.AUDIT_OWN,
+        Permission.AUDIT_SCOPE,
+        Permission.AUDIT_ALL,
+        Permission.EXPORT,
+        Permission.ADMINISTER,
+    }
+)
+
+ROLE_PERMISSIONS: Mapping[Role, frozenset[Permission]] = MappingProxyType(
+    {
+        Role.SUPPORT: _SUPPORT,
+        Role.OPERATOR: _OPERATOR,
+        Role.MANAGER: _MANAGER,
+        Role.ADMIN: _ADMIN,
+    }
+)
+
+ACTION_PERMISSION: Mapping[ActionName, Permission] = MappingProxyType(
+    {
+        ActionName.REQUEUE: Permission.EXECUTE,
+        ActionName.COMPENSATE: Permission.EXECUTE,
+        ActionName.CLOSE: Permission.EXECUTE,
+        ActionName.CONFIRM: Permission.EXECUTE,
+        ActionName.ESCALATE: Permission.ESCALATE,
+        ActionName.REOPEN: Permission.REOPEN,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A part of all operations: one tenant or all (None), one type or all (None)."""
+
+    tenant: str | None
+    type: str | None
+
+    def includes(self, *, tenant: str, type: str) -> bool:
+        """Tell whether an operation of this tenant and type lies inside."""
+        return self.tenant in (None, tenant) and self.type in (None, type)
+
+    def covers(self, other: "Scope") -> bool:
+        """Tell whether everything inside the other scope lies inside this one."""
+        return self.tenant in (None, other.tenant) and self.type in (None, other.type)
+
+
+@dataclass(frozen=True)
+class Grant:
+    """A role given to a person for one tenant or all (None), one type or all (None)."""
+
+    role: Role
+    tenant: str | None = None
+    type: str | None = None
+
+    @property
+    def scope(self) -> Scope:
+        """The operations this grant is about."""
+        return Scope(self.tenant, self.type)
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who asks: `id` is the e-mail of a person or the name of a token, worker or command."""
+
+    kind: ActorKind
+    id: str
+    grants: tuple[Grant, ...] = ()
+    address: str | None = None
+    request_id: str | None = None
+
+
+def holds(grants: Iterable[Grant], permission: Permission) -> bool:
+    """Tell whether any grant gives the permission anywhere."""
+    return any(permission in ROLE_PERMISSIONS[grant.role] for grant in grants)
+
+
+def allows(grants: Iterable[Grant], permission: Permission, *, tenant: str, type: str) -> bool:
+    """Tell whether a grant gives the permission for operations of this tenant and type."""
+    return any(
+        permission in ROLE_PERMISSIONS[grant.role] and grant.scope.includes(tenant=tenant, type=type)
+        for grant in grants
+    )
+
+
+def scopes(grants: Iterable[Grant], permission: Permission) -> tuple[Scope, ...]:
+    """Return where the permission holds, sorted and without scopes that another one covers."""
+    found = {grant.scope for grant in grants if permission in ROLE_PERMISSIONS[grant.role]}
+    kept = [scope for scope in found if not any(other.covers(scope) for other in found - {scope})]
+    return tuple(sorted(kept, key=_scope_order))
+
+
+def _scope_order(scope: Scope) -> tuple[bool, str, bool, str]:
+    return (scope.tenant is not None, scope.tenant or "", scope.type is not None, scope.type or "")
