@@ -1,0 +1,72 @@
+"""Settings from the environment; bad values stop the start with one clear line each."""
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from dashboard.domain.errors import InvalidInputError, Problem
+
+DEMO_SECRET = "demo-secret-for-loopback-only"  # noqa: S105 - refused outside the demo
+MIN_SECRET = 16
+
+
+class Settings(BaseSettings):
+    """What an operator may set: every field is read from DASHBOARD_<FIELD>.
+
+    Times are minutes or hours, as their names say.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="DASHBOARD_", frozen=True, extra="forbid")
+
+    database_url: str = "sqlite:///dashboard.sqlite3"
+    secret_key: SecretStr | None = None
+    policies: Path | None = None
+    environment: str = Field(default="", max_length=40)
+    cookie_secure: bool = True
+    demo: bool = False
+    session_idle_minutes: int = Field(default=60, ge=1, le=1440)
+    session_absolute_hours: int = Field(default=12, ge=1, le=168)
+    statement_timeout_seconds: int = Field(default=10, ge=1, le=300)
+
+    @field_validator("database_url")
+    @classmethod
+    def _known_engine(cls, value: str) -> str:
+        engine = value.split(":", 1)[0].split("+", 1)[0]
+        if engine not in {"sqlite", "postgresql", "postgres", "mysql", "mariadb"}:
+            raise ValueError("must begin with sqlite:, postgresql:, mariadb: or mysql:")
+        return value
+
+    @field_validator("policies")
+    @classmethod
+    def _existing_file(cls, value: Path | None) -> Path | None:
+        if value is not None and not value.is_file():
+            raise ValueError(f"no such file: {value}")
+        return value
+
+    @model_validator(mode="after")
+    def _demo_secret_only_in_demo(self) -> "Settings":
+        if not self.demo and self.secret_key and self.secret_key.get_secret_value() == DEMO_SECRET:
+            raise ValueError("secret_key is the demo's; set one of your own")
+        return self
+
+    def signing_key(self) -> str:
+        """The secret that signs sessions and forms.
+
+        Raises InvalidInputError when it is missing or shorter than 16 characters outside the demo.
+        """
+        if self.demo:
+            return DEMO_SECRET
+        secret = self.secret_key.get_secret_value() if self.secret_key else ""
+        if len(secret) < MIN_SECRET:
+            raise InvalidInputError((Problem("DASHBOARD_SECRET_KEY", "secret_missing", {"minimum": MIN_SECRET}),))
+        return secret
+
+
+def problems_in_words(error: ValidationError) -> list[str]:
+    """One line a bad setting, naming its variable; never the value, which may be a secret."""
+    lines = []
+    for found in error.errors(include_input=False, include_url=False):
+        name = "DASHBOARD_" + "_".join(str(part) for part in found["loc"]).upper() if found["loc"] else "DASHBOARD_*"
+        lines.append(f"{name}: {found['msg'].removeprefix('Value error, ')}")
+    return lines

@@ -1,0 +1,237 @@
+"""The database: engines made alike, column types that mean the same on each, and the only commit.
+
+A write is a unit of work: `transact(database, unit)` runs it in one transaction and runs it again,
+whole, when the engine asks for that (deadlock, serialization failure, busy). A page reads through
+`reading(database)`, which never commits.
+"""
+
+import json
+import random
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, String, Text, create_engine, event, make_url, text
+from sqlalchemy.dialects import mysql, postgresql
+from sqlalchemy.engine import URL, Dialect
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
+from sqlalchemy.types import JSON, DateTime, TypeDecorator, TypeEngine
+
+from dashboard.domain.text import check_text
+
+T = TypeVar("T")
+
+RETRYABLE_SQLSTATES = frozenset({"40001", "40P01"})
+RETRYABLE_ERRNOS = frozenset({1213, 1205, 1020})
+ATTEMPTS = 6
+FIRST_PAUSE_SECONDS = 0.02
+BUSY_TIMEOUT_MS = 5000
+
+
+class UTCDateTime(TypeDecorator[datetime]):
+    """A UTC timestamp with microseconds on every engine; a naive datetime raises ValueError."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name == "mysql":
+            return dialect.type_descriptor(mysql.DATETIME(fsp=6))
+        return dialect.type_descriptor(DateTime(timezone=dialect.name == "postgresql"))
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a datetime without a zone cannot be stored")
+        value = value.astimezone(UTC)
+        return value if dialect.name == "postgresql" else value.replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class ExactText(TypeDecorator[str]):
+    """Text of at most `length` characters that is compared byte for byte, trailing spaces included."""
+
+    impl = String
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        length = self.impl_instance.length
+        if dialect.name == "postgresql":
+            return dialect.type_descriptor(postgresql.VARCHAR(length, collation="C"))
+        if dialect.name == "mysql":
+            collation = "utf8mb4_nopad_bin" if getattr(dialect, "is_mariadb", False) else "utf8mb4_0900_bin"
+            return dialect.type_descriptor(mysql.VARCHAR(length, charset="utf8mb4", collation=collation))
+        return dialect.type_descriptor(String(length))
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        if value is None:
+            return None
+        length = self.impl_instance.length
+        if length is not None and len(value) > length:
+            raise ValueError(f"text of {len(value)} characters where {length} are allowed")
+        return check_text(value)
+
+
+class LongText(TypeDecorator[str]):
+    """Text of any length, for what is shown and never compared."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name == "mysql":
+            return dialect.type_descriptor(mysql.LONGTEXT(charset="utf8mb4"))
+        return dialect.type_descriptor(Text())
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else check_text(value)
+
+
+JSONColumn = JSON(none_as_null=True)
+
+
+class Database:
+    """An engine and how to reach it; one a process, shared by its threads."""
+
+    def __init__(self, url: str, *, pool_size: int = 5, statement_timeout_seconds: int | None = None) -> None:
+        self.url = normalise_url(url)
+        self.engine = _create_engine(self.url, pool_size=pool_size, timeout=statement_timeout_seconds)
+
+    @property
+    def dialect(self) -> str:
+        """`sqlite`, `postgresql` or `mysql` (which is MariaDB too)."""
+        return self.engine.dialect.name
+
+    def dispose(self) -> None:
+        """Close all pooled connections."""
+        self.engine.dispose()
+
+
+def normalise_url(url: str) -> URL:
+    """The URL with the one driver we use for its engine (psycopg, PyMySQL, sqlite3)."""
+    parsed = make_url(url)
+    name = parsed.get_backend_name()
+    if name in {"mysql", "mariadb"}:
+        return parsed.set(drivername="mysql+pymysql").update_query_dict({"charset": "utf8mb4"})
+    if name in {"postgresql", "postgres"}:
+        return parsed.set(drivername="postgresql+psycopg")
+    return parsed.set(drivername="sqlite")
+
+
+@contextmanager
+def transaction(database: Database) -> Iterator[Session]:
+    """One unit of work, committed at its end; the only commit there is."""
+    with Session(database.engine.execution_options(begin="IMMEDIATE"), expire_on_commit=False) as session:
+        yield session
+        session.commit()
+
+
+def transact(database: Database, unit: Callable[[Session], T]) -> T:
+    """Run a unit of work in a transaction, again as a whole while the engine says "retry".
+
+    Raises what the unit raises, and the engine's error once the attempts are used up.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with transaction(database) as session:
+                return unit(session)
+        except DBAPIError as error:
+            if attempt == ATTEMPTS or not is_retryable(error):
+                raise
+            pause = FIRST_PAUSE_SECONDS * 2**attempt
+            time.sleep(random.uniform(0, pause))  # noqa: S311 - jitter, not a secret
+    raise AssertionError("unreachable")
+
+
+@contextmanager
+def reading(database: Database) -> Iterator[Session]:
+    """A session for reads: read-only where the engine can enforce it, never committed."""
+    options: dict[str, Any] = {"begin": "DEFERRED"}
+    if database.dialect == "postgresql":
+        options["postgresql_readonly"] = True
+    with Session(database.engine.execution_options(**options)) as session:
+        yield session
+
+
+def is_retryable(error: DBAPIError) -> bool:
+    """Whether the engine asks for the whole unit to be run again; such an error is never an outcome."""
+    origin = error.orig
+    if isinstance(origin, sqlite3.OperationalError):
+        return origin.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+    if getattr(origin, "sqlstate", None) in RETRYABLE_SQLSTATES:
+        return True
+    return bool(origin and origin.args and origin.args[0] in RETRYABLE_ERRNOS)
+
+
+def clock(session: Session) -> datetime:
+    """The database's own time in UTC, which decides ages, leases and due times."""
+    dialect = session.get_bind().dialect.name
+    if dialect == "postgresql":
+        at: datetime = session.execute(text("SELECT clock_timestamp()")).scalar_one()
+        return at.astimezone(UTC)
+    if dialect == "mysql":
+        naive: datetime = session.execute(text("SELECT UTC_TIMESTAMP(6)")).scalar_one()
+        return naive.replace(tzinfo=UTC)
+    stamp: str = session.execute(text("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")).scalar_one()
+    return datetime.fromisoformat(stamp).replace(tzinfo=UTC)
+
+
+def _create_engine(url: URL, *, pool_size: int, timeout: int | None) -> Engine:
+    options: dict[str, Any] = {
+        "json_serializer": _compact_json,
+        "pool_pre_ping": url.get_backend_name() != "sqlite",
+        "pool_size": pool_size,
+        "max_overflow": pool_size,
+    }
+    if url.get_backend_name() != "sqlite":
+        options["isolation_level"] = "READ COMMITTED"
+    engine = create_engine(url, **options)
+    if url.get_backend_name() == "sqlite":
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    elif timeout:
+        event.listen(engine, "connect", _limit_statements(engine.dialect.name, timeout))
+    return engine
+
+
+def _compact_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None
+    for pragma in (
+        f"busy_timeout={BUSY_TIMEOUT_MS}",
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        "recursive_triggers=ON",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    mode = connection.get_execution_options().get("begin", "IMMEDIATE")
+    connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+def _limit_statements(dialect: str, seconds: int) -> Callable[[Any, object], None]:
+    statement = f"SET statement_timeout = '{seconds}s'"
+    if dialect == "mysql":
+        statement = f"SET SESSION max_statement_time = {seconds}"
+
+    def limit(connection: Any, _record: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+        connection.commit()
+
+    return limit

@@ -1,0 +1,100 @@
+"""DDL that each engine wants said differently; only migrations use it.
+
+Every index, check and trigger of ours goes through here, so that a migration reads the same for all engines.
+"""
+
+from collections.abc import Sequence
+
+from alembic import op
+from sqlalchemy import text
+
+DECIMAL_PATTERN = r"^-?[0-9]+([.][0-9]+)?$"
+
+
+def dialect() -> str:
+    """The engine the migration runs on: `sqlite`, `postgresql` or `mysql`."""
+    return op.get_bind().dialect.name
+
+
+def stored() -> bool:
+    """Whether a generated column is stored: SQLite can only add virtual ones and indexes them as well."""
+    return dialect() != "sqlite"
+
+
+def create_marked_index(
+    name: str, table: str, keys: Sequence[str], *, mark: str = "is_open", covered: Sequence[str] = ()
+) -> None:
+    """Create an index over the rows whose generated column `mark` is 1.
+
+    PostgreSQL and SQLite index only those rows; MariaDB has no partial index, so there the mark leads.
+    `covered` columns let a count be answered from the index alone (performance rule 2).
+    """
+    engine = dialect()
+    if engine == "mysql":
+        op.create_index(name, table, [mark, *keys])
+        return
+    where = text(f"{mark} = 1")
+    if engine == "postgresql":
+        op.create_index(name, table, list(keys), postgresql_where=where, postgresql_include=list(covered))
+        return
+    extra = [column for column in covered if column not in keys]
+    op.create_index(name, table, [*keys, *extra], sqlite_where=where)
+
+
+def decimal_check(column: str) -> str:
+    """An SQL condition that holds for plain decimal text, so that a cast of it can never fail."""
+    engine = dialect()
+    if engine == "postgresql":
+        return f"{column} ~ '{DECIMAL_PATTERN}'"
+    if engine == "mysql":
+        return f"{column} REGEXP '{DECIMAL_PATTERN}'"
+    return f"{column} NOT GLOB '*[^0-9.-]*' AND {column} GLOB '*[0-9]'"
+
+
+def refuse_changes(table: str, key: str) -> None:
+    """Make a table append-only by triggers: UPDATE and DELETE fail, REPLACE too, and TRUNCATE on PostgreSQL.
+
+    MariaDB has no trigger on TRUNCATE; a foreign key that points at the table refuses it there.
+    """
+    message = f"{table} is append-only"
+    if dialect() == "postgresql":
+        op.execute(
+            f"CREATE FUNCTION {table}_refuse() RETURNS trigger LANGUAGE plpgsql AS "
+            f"$$ BEGIN RAISE EXCEPTION '{message}'; END $$"
+        )
+        op.execute(
+            f"CREATE TRIGGER {table}_no_change BEFORE UPDATE OR DELETE ON {table} "
+            f"FOR EACH ROW EXECUTE FUNCTION {table}_refuse()"
+        )
+        op.execute(
+            f"CREATE TRIGGER {table}_no_truncate BEFORE TRUNCATE ON {table} "
+            f"FOR EACH STATEMENT EXECUTE FUNCTION {table}_refuse()"
+        )
+        return
+    for verb in ("UPDATE", "DELETE"):
+        op.execute(_refusing_trigger(table, verb, message))
+    if dialect() == "sqlite":
+        # REPLACE deletes without firing the trigger above, so a second row of the same key is stopped first.
+        op.execute(
+            f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} "
+            f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {key} = NEW.{key}) "
+            f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
+        )
+
+
+def allow_changes(table: str) -> None:
+    """Undo `refuse_changes`."""
+    if dialect() == "postgresql":
+        op.execute(f"DROP TRIGGER {table}_no_change ON {table}")
+        op.execute(f"DROP TRIGGER {table}_no_truncate ON {table}")
+        op.execute(f"DROP FUNCTION {table}_refuse()")
+        return
+    for verb in ("update", "delete", "replace"):
+        op.execute(f"DROP TRIGGER IF EXISTS {table}_no_{verb}")
+
+
+def _refusing_trigger(table: str, verb: str, message: str) -> str:
+    head = f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} FOR EACH ROW"
+    if dialect() == "mysql":
+        return f"{head} SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{message}'"
+    return f"{head} BEGIN SELECT RAISE(ABORT, '{message}'); END"

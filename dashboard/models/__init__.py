@@ -1,0 +1,21 @@
+"""The tables, without behaviour."""
+
+from dashboard.models.actions import Action
+from dashboard.models.audit import AuditEntry, AuditHead
+from dashboard.models.idempotency import IdempotencyRecord
+from dashboard.models.operations import Operation, OperationEvent, OperationPayload
+from dashboard.models.record import Record
+from dashboard.models.users import User, UserGrant
+
+__all__ = [
+    "Action",
+    "AuditEntry",
+    "AuditHead",
+    "IdempotencyRecord",
+    "Operation",
+    "OperationEvent",
+    "OperationPayload",
+    "Record",
+    "User",
+    "UserGrant",
+]
