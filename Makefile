@@ -25,7 +25,7 @@ check: setup ## lint, types, layers, templates and the rules of the code
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/djlint --quiet --lint templates
 	$(BIN)/djlint --quiet --check templates
 	$(BIN)/pytest -n 0 tests/architecture
@@ -55,7 +55,7 @@ $(VENV)/installed: requirements/dev.txt pyproject.toml hatch_build.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	touch $@
 
-$(MANIFEST): $(VENV)/installed package.json package-lock.json tools/build_assets.py requirements/node.txt
+$(MANIFEST): package.json package-lock.json tools/build_assets.py requirements/node.txt | $(VENV)/installed
 	command -v npm >/dev/null \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/node.txt
 	$(BIN)/python tools/build_assets.py
