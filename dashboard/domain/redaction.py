@@ -45,28 +45,30 @@ SECRET_NAMES: tuple[str, ...] = (
 
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = re.compile(r"[^a-z0-9]+")
+# Inside longer text a bare "pan" or "cookie" is mostly prose; headers have their own rule.
 _NAMED = "|".join(
     name.replace("_", "[-_ ]?")
     for name in SECRET_NAMES
-    if name not in ("pan", "token", "tokens", "cookie", "authorization")
+    if name not in {"pan", "cookie", "set_cookie", "authorization", "proxy_authorization"}
 )
-# What secrets look like inside longer text: header lines, name=value pairs, schemes, provider keys.
+_SAYS = r"[\\'\"]*\s*[:=]\s*"
+_QUOTED = r"\\*(?:\"(?:\\.|[^\"\\])*\"?|'(?:\\.|[^'\\])*'?)"
+
+# What secrets look like inside longer text, and what of it is kept. No rule can start inside its own
+# match, so the time stays proportional to the length, whatever the text.
+# fmt: off
 _LOOKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), ""),
-    (re.compile(r"((?:proxy-)?authorization|(?:set-)?cookie)(['\"]?\s*[:=]\s*)[^\r\n]+", re.IGNORECASE), r"\1\2"),
-    (
-        re.compile(
-            rf"\b((?:[\w-]*[-_])?(?:{_NAMED}|tokens?)['\"]?\s*[:=]\s*)(?:\"[^\"]*\"?|'[^']*'?|[^\s,;&'\"}}]+)",
-            re.IGNORECASE,
-        ),
-        r"\1",
-    ),
-    (re.compile(r"\b(Bearer|Basic|Digest)\s+[A-Za-z0-9._~+/=:-]{3,}", re.IGNORECASE), r"\1 "),
-    (re.compile(r"\b(?:sk|rk|pk)_(?:live|test)_\w+"), ""),
+    (re.compile(rf"((?:authorization|cookie){_SAYS})[^\r\n]+", re.IGNORECASE), r"\1"),
+    (re.compile(rf"((?:{_NAMED}){_SAYS})(?:{_QUOTED}|[^\s,;&'\"}}]+)", re.IGNORECASE), r"\1"),
+    (re.compile(r"\b(Bearer)\s+[A-Za-z0-9._~+/=:-]+", re.IGNORECASE), r"\1 "),
+    (re.compile(r"\b((?i:Basic))\s+(?=\S*[0-9A-Z=])[A-Za-z0-9+/=]{6,}"), r"\1 "),
+    (re.compile(r"(?:sk|rk|pk)_(?:live|test)_\w+"), ""),
     (re.compile(r"\b(?:whsec_|gh[pousr]_|xox[abprs]-|AKIA)[\w-]{6,}"), ""),
-    (re.compile(r"\beyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)?"), ""),
+    (re.compile(r"(?<![\w-])eyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)?"), ""),
     (re.compile(r"(://)[^/\s:@]*:[^/\s@]+(?=@)"), r"\1"),
 )
+# fmt: on
 
 
 def redact(value: object, *, paths: Iterable[str] = ()) -> object:
@@ -120,7 +122,7 @@ def _redact_mapping(
     for key, item in value.items():
         name = str(key)
         inner = (*path, _fold(name))
-        secret = is_secret_name(name) or inner in hidden or (named_secret and name == "value")
+        secret = is_secret_name(name) or inner in hidden or (named_secret and inner[-1] == "value")
         kept[redact_text(name)] = REDACTED if secret else _redact(item, inner, hidden, depth + 1)
     return kept
 

@@ -228,3 +228,14 @@ def diagram() -> str:
         lines.append(f"    {source} --> {target}: {', '.join(t for t in Trigger if t in triggers)}")
     lines += [f"    {state} --> [*]" for state in State if state in TERMINAL]
     return "\n".join(lines)
+
+
+def table() -> str:
+    """Write the table in Markdown, one line to each row."""
+    lines = ["| from | to | set off by | by | when | carries |", "|---|---|---|---|---|---|"]
+    for row in TRANSITIONS:
+        triggers = ", ".join(trigger for trigger in Trigger if trigger in row.triggers)
+        actors = ", ".join(kind for kind in ActorKind if kind in row.actors)
+        carries = ", ".join(sorted(row.carries))
+        lines.append(f"| {row.source} | {row.target} | {triggers} | {actors} | {row.condition} | {carries} |")
+    return "\n".join(lines)
