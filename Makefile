@@ -27,13 +27,12 @@ check: setup ## lint, types, layers, templates and the rules of the code
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/djlint --quiet --lint templates
-	$(BIN)/djlint --quiet --check templates
 	$(BIN)/pytest -n 0 tests/architecture
 
-assets: $(VENV)/installed ## build static/vendor from npm again
+assets: $(VENV)/npm ## build static/vendor from npm again
 	$(BIN)/python tools/build_assets.py
 
-lock: $(VENV)/installed ## pin the dependencies anew (newer releases: make lock UPGRADE=--upgrade)
+lock: $(VENV)/npm ## pin the dependencies anew (newer releases: make lock UPGRADE=--upgrade)
 	$(COMPILE) $(UPGRADE) pyproject.toml --output-file requirements/runtime.txt
 	$(COMPILE) $(UPGRADE) pyproject.toml --group dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
 	$(COMPILE) $(UPGRADE) --group node --output-file requirements/node.txt
@@ -55,7 +54,11 @@ $(VENV)/installed: requirements/dev.txt pyproject.toml hatch_build.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	touch $@
 
-$(MANIFEST): package.json package-lock.json tools/build_assets.py requirements/node.txt | $(VENV)/installed
+# Where the machine has no npm, one comes as a Python package.
+$(VENV)/npm: requirements/node.txt | $(VENV)/installed
 	command -v npm >/dev/null \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/node.txt
+	touch $@
+
+$(MANIFEST): package.json package-lock.json tools/build_assets.py | $(VENV)/npm
 	$(BIN)/python tools/build_assets.py
