@@ -102,7 +102,7 @@ class Scope:
     tenant: str | None
     type: str | None
 
-    def includes(self, *, tenant: str, type: str) -> bool:
+    def includes(self, *, tenant: str, type: str) -> bool:  # noqa: A002 - the word of the design
         """Tell whether an operation of this tenant and type lies inside."""
         return self.tenant in (None, tenant) and self.type in (None, type)
 
@@ -141,7 +141,7 @@ def holds(grants: Iterable[Grant], permission: Permission) -> bool:
     return any(permission in ROLE_PERMISSIONS[grant.role] for grant in grants)
 
 
-def allows(grants: Iterable[Grant], permission: Permission, *, tenant: str, type: str) -> bool:
+def allows(grants: Iterable[Grant], permission: Permission, *, tenant: str, type: str) -> bool:  # noqa: A002
     """Tell whether a grant gives the permission for operations of this tenant and type."""
     return any(
         permission in ROLE_PERMISSIONS[grant.role] and grant.scope.includes(tenant=tenant, type=type)

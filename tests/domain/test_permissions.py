@@ -1,0 +1,78 @@
+"""Roles give permissions; what is listed is exactly what may be opened."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.domain.actions import ActionName
+from dashboard.domain.permissions import ACTION_PERMISSION, Grant, Permission, Role, Scope, allows, holds, scopes
+
+tenants = st.sampled_from(["loja", "shop", "tienda"])
+types = st.sampled_from(["charge", "refund", "sync"])
+grant_lists = st.lists(st.builds(Grant, st.sampled_from(Role), st.none() | tenants, st.none() | types), max_size=8)
+permissions = st.sampled_from(Permission)
+
+# The table of design section 9, written out a second time on purpose: S, O, M, A.
+DESIGN = {
+    "browse": "SOM", "note": "SOM", "claim": "SOM", "check": "SOM", "escalate": "SOM", "propose": "SOM",
+    "execute": "OM", "approve": "OM", "approve_above_limit": "M", "override": "M", "reopen": "M", "reveal": "OM",
+    "audit_own": "SOMA", "audit_scope": "MA", "audit_all": "A", "export": "SOMA", "administer": "A",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("permission", Permission)
+def test_each_permission_belongs_to_the_designed_roles(permission: Permission) -> None:
+    having = "".join(role.value[0].upper() for role in Role if holds([Grant(role)], permission))
+    assert having == DESIGN[permission]
+
+
+def test_every_action_needs_a_permission() -> None:
+    assert set(ACTION_PERMISSION) == set(ActionName)
+
+
+@given(grant_lists, permissions, tenants, types)
+def test_scopes_include_exactly_what_is_allowed(
+    grants: list[Grant], permission: Permission, tenant: str, kind: str
+) -> None:
+    listed = any(scope.includes(tenant=tenant, type=kind) for scope in scopes(grants, permission))
+    assert listed == allows(grants, permission, tenant=tenant, type=kind)
+
+
+@given(grant_lists, permissions)
+def test_a_permission_is_held_where_it_has_a_scope(grants: list[Grant], permission: Permission) -> None:
+    assert holds(grants, permission) == bool(scopes(grants, permission))
+
+
+@given(grant_lists, permissions)
+def test_no_scope_covers_another(grants: list[Grant], permission: Permission) -> None:
+    found = scopes(grants, permission)
+    assert not [(one, other) for one in found for other in found if one != other and one.covers(other)]
+
+
+@given(grant_lists, permissions)
+def test_the_order_of_grants_does_not_matter(grants: list[Grant], permission: Permission) -> None:
+    assert scopes(grants, permission) == scopes([*reversed(grants), *grants], permission)
+
+
+@given(
+    grant_lists,
+    st.builds(Grant, st.sampled_from(Role), st.none() | tenants, st.none() | types),
+    permissions,
+    tenants,
+    types,
+)
+def test_another_grant_never_takes_away(
+    grants: list[Grant], more: Grant, permission: Permission, tenant: str, kind: str
+) -> None:
+    if allows(grants, permission, tenant=tenant, type=kind):
+        assert allows([*grants, more], permission, tenant=tenant, type=kind)
+
+
+def test_an_administrator_sees_no_operation() -> None:
+    assert scopes([Grant(Role.ADMIN)], Permission.BROWSE) == ()
+
+
+def test_everything_covers_a_single_tenant() -> None:
+    grants = [Grant(Role.SUPPORT, "shop", "charge"), Grant(Role.OPERATOR, "shop"), Grant(Role.MANAGER, None, "sync")]
+    assert scopes(grants, Permission.BROWSE) == (Scope(None, "sync"), Scope("shop", None))
+    assert scopes(grants, Permission.REOPEN) == (Scope(None, "sync"),)
