@@ -51,7 +51,7 @@ class UTCDateTime(TypeDecorator[datetime]):
         value = value.astimezone(UTC)
         return value if dialect.name == "postgresql" else value.replace(tzinfo=None)
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -63,8 +63,12 @@ class ExactText(TypeDecorator[str]):
     impl = String
     cache_ok = True
 
+    def __init__(self, length: int) -> None:
+        super().__init__(length)
+        self.length = length
+
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        length = self.impl_instance.length
+        length = self.length
         if dialect.name == "postgresql":
             return dialect.type_descriptor(postgresql.VARCHAR(length, collation="C"))
         if dialect.name == "mysql":
@@ -72,12 +76,11 @@ class ExactText(TypeDecorator[str]):
             return dialect.type_descriptor(mysql.VARCHAR(length, charset="utf8mb4", collation=collation))
         return dialect.type_descriptor(String(length))
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:
         if value is None:
             return None
-        length = self.impl_instance.length
-        if length is not None and len(value) > length:
-            raise ValueError(f"text of {len(value)} characters where {length} are allowed")
+        if len(value) > self.length:
+            raise ValueError(f"text of {len(value)} characters where {self.length} are allowed")
         return check_text(value)
 
 
@@ -92,7 +95,7 @@ class LongText(TypeDecorator[str]):
             return dialect.type_descriptor(mysql.LONGTEXT(charset="utf8mb4"))
         return dialect.type_descriptor(Text())
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:
         return None if value is None else check_text(value)
 
 

@@ -75,9 +75,9 @@ def refuse_changes(table: str, key: str) -> None:
         op.execute(_refusing_trigger(table, verb, message))
     if dialect() == "sqlite":
         # REPLACE deletes without firing the trigger above, so a second row of the same key is stopped first.
+        exists = f"EXISTS (SELECT 1 FROM {table} WHERE {key} = NEW.{key})"  # noqa: S608 - names of our own
         op.execute(
-            f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} "
-            f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {key} = NEW.{key}) "
+            f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} WHEN {exists} "
             f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
         )
 

@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from dashboard.db import Database
+from dashboard.models import Record
 from dashboard.services import schema
 from tests import servers
 
@@ -28,21 +29,29 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgresql_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A PostgreSQL server with a migrated database named `template`."""
-    with servers.postgresql(tmp_path_factory.mktemp("pg")) as url:
-        _execute(f"{url}/postgres", "CREATE DATABASE template")
-        database = Database(f"{url}/template")
-        schema.upgrade(database)
-        database.dispose()
+def postgresql_url() -> Iterator[str]:
+    """A PostgreSQL server."""
+    with servers.postgresql() as url:
         yield url
 
 
 @pytest.fixture(scope="session")
-def mariadb_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def mariadb_url() -> Iterator[str]:
     """A MariaDB server."""
-    with servers.mariadb(tmp_path_factory.mktemp("my")) as url:
+    with servers.mariadb() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def postgresql_database(postgresql_url: str) -> Iterator[Database]:
+    """A migrated PostgreSQL database that the tests of this process use in turn."""
+    yield from _migrated(_create_database(postgresql_url, "tests"))
+
+
+@pytest.fixture(scope="session")
+def mariadb_database(mariadb_url: str) -> Iterator[Database]:
+    """A migrated MariaDB database that the tests of this process use in turn."""
+    yield from _migrated(_create_database(mariadb_url, "tests"))
 
 
 @pytest.fixture
@@ -68,35 +77,19 @@ def empty_database(engine_name: str, request: pytest.FixtureRequest, tmp_path: P
     if engine_name == "sqlite":
         url = f"sqlite:///{tmp_path}/empty.sqlite3"
     else:
-        server: str = request.getfixturevalue(f"{engine_name}_url")
-        name = f"empty{next(_numbers)}"
-        url = f"{server}/{name}"
-        if engine_name == "postgresql":
-            _execute(f"{server}/postgres", f"CREATE DATABASE {name}")
-        else:
-            _execute(server, f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+        url = _create_database(request.getfixturevalue(f"{engine_name}_url"), f"empty{next(_numbers)}")
     database = Database(url)
     yield database
     database.dispose()
 
 
 @pytest.fixture
-def database(engine_name: str, request: pytest.FixtureRequest) -> Iterator[Database]:
-    """A migrated, empty database of the test's own, on each engine in turn."""
-    if engine_name == "sqlite":
-        yield request.getfixturevalue("sqlite_database")
-        return
-    if engine_name == "mariadb":
-        fresh: Database = request.getfixturevalue("empty_database")
-        schema.upgrade(fresh)
-        yield fresh
-        return
-    server: str = request.getfixturevalue("postgresql_url")
-    name = f"test{next(_numbers)}"
-    _execute(f"{server}/postgres", f"CREATE DATABASE {name} TEMPLATE template")
-    database = Database(f"{server}/{name}")
-    yield database
-    database.dispose()
+def database(engine_name: str, request: pytest.FixtureRequest) -> Database:
+    """A migrated, empty database, on each engine in turn."""
+    database: Database = request.getfixturevalue(f"{engine_name}_database")
+    if engine_name != "sqlite":
+        _empty(database)
+    return database
 
 
 @pytest.fixture
@@ -105,9 +98,32 @@ def now() -> datetime:
     return datetime(2026, 11, 30, 12, 0, 0, 123457, tzinfo=UTC)
 
 
-def _execute(url: str, statement: str) -> None:
-    """Run one statement outside any transaction."""
-    engine = Database(url).engine.execution_options(isolation_level="AUTOCOMMIT")
+def _create_database(server: str, name: str) -> str:
+    """Make a database on a server and return its URL."""
+    maintenance = f"{server}/postgres" if server.startswith("postgresql") else server
+    options = "" if server.startswith("postgresql") else "CHARACTER SET utf8mb4"
+    engine = Database(maintenance).engine.execution_options(isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
-        connection.execute(sa.text(statement))
+        connection.execute(sa.text(f"CREATE DATABASE {name} {options}"))
     engine.dispose()
+    return f"{server}/{name}"
+
+
+def _migrated(url: str) -> Iterator[Database]:
+    database = Database(url)
+    schema.upgrade(database)
+    yield database
+    database.dispose()
+
+
+def _empty(database: Database) -> None:
+    """Take all rows out of all tables, past the triggers that keep the audit log."""
+    tables = ", ".join(table.name for table in Record.metadata.sorted_tables)
+    if database.dialect == "postgresql":
+        steps = ["SET LOCAL session_replication_role = replica", f"TRUNCATE {tables} RESTART IDENTITY CASCADE"]
+    else:
+        steps = ["SET foreign_key_checks = 0", *(f"TRUNCATE {table}" for table in tables.split(", "))]
+        steps.append("SET foreign_key_checks = 1")
+    with database.engine.begin() as connection:
+        for step in [*steps, "INSERT INTO audit_head (id) VALUES (1)"]:
+            connection.execute(sa.text(step))

@@ -4,19 +4,22 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pymysql
 import pytest
 
-START_SECONDS = 30
+START_SECONDS = 60
+QUIET: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
-def missing(what: str) -> None:
-    """Skip the test by name where a server is not installed; on CI that is a failure."""
+def missing(what: str) -> NoReturn:
+    """Skip the test by name where something is not installed; on CI that is a failure."""
     if os.environ.get("CI"):
         pytest.fail(f"{what} is not installed, and CI must have it")
     pytest.skip(f"{what} is not installed")
@@ -30,75 +33,52 @@ def free_port() -> int:
         return port
 
 
-def as_user(name: str) -> list[str]:
-    """The words before a command so that root runs it as an ordinary user: servers refuse to run as root."""
-    return ["setpriv", "--reuid", name, "--regid", name, "--clear-groups"] if os.getuid() == 0 else []
+@contextmanager
+def postgresql() -> Iterator[str]:
+    """A PostgreSQL server in a time zone of its own; yields its URL without a database name."""
+    bindir = _postgresql_programs()
+    with _folder("postgres") as folder:
+        files, port, user = folder / "files", free_port(), _as_user("postgres")
+        initdb = [*user, str(bindir / "initdb"), "-D", str(files), "-A", "trust", "-U", "tester", "-E", "UTF8"]
+        subprocess.run([*initdb, "--locale=C"], check=True, **QUIET)
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -c fsync=off -c timezone=Asia/Kathmandu -k {folder}"
+        control = [*user, str(bindir / "pg_ctl"), "-D", str(files), "-w", "-t", str(START_SECONDS)]
+        subprocess.run([*control, "-o", options, "-l", str(folder / "log"), "start"], check=True, **QUIET)
+        try:
+            yield f"postgresql://tester@127.0.0.1:{port}"
+        finally:
+            subprocess.run([*control, "-m", "immediate", "stop"], check=True, **QUIET)
 
 
 @contextmanager
-def postgresql(folder: Path) -> Iterator[str]:
-    """A PostgreSQL server in `folder`; yields its URL without a database name."""
-    config = shutil.which("pg_config")
-    if config is None:
-        missing("PostgreSQL")
-    bindir = Path(subprocess.check_output([str(config), "--bindir"], text=True).strip())
-    if not (bindir / "initdb").exists():
-        missing("PostgreSQL")
-    _give(folder, "postgres")
-    user = as_user("postgres")
-    files, port = folder / "files", free_port()
-    subprocess.run(
-        [*user, str(bindir / "initdb"), "-D", str(files), "-A", "trust", "-U", "tester", "-E", "UTF8", "--locale=C"],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c fsync=off -c timezone=Asia/Kathmandu -k {folder}"
-    control = [*user, str(bindir / "pg_ctl"), "-D", str(files), "-w", "-t", str(START_SECONDS)]
-    subprocess.run([*control, "-o", options, "-l", str(folder / "log"), "start"], check=True, stdout=subprocess.DEVNULL)
-    try:
-        yield f"postgresql://tester@127.0.0.1:{port}"
-    finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], check=False, stdout=subprocess.DEVNULL)
-
-
-@contextmanager
-def mariadb(folder: Path) -> Iterator[str]:
-    """A MariaDB server in `folder`; yields its URL without a database name."""
+def mariadb() -> Iterator[str]:
+    """A MariaDB server in a time zone of its own; yields its URL without a database name."""
     server, install = shutil.which("mariadbd"), shutil.which("mariadb-install-db")
     if server is None or install is None:
         missing("MariaDB")
-        raise AssertionError("unreachable")
-    _give(folder, "mysql")
-    user, files, port = as_user("mysql"), folder / "files", free_port()
-    subprocess.run(
-        [*user, install, "--no-defaults", f"--datadir={files}", "--auth-root-authentication-method=normal"],
-        check=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    process = subprocess.Popen(
-        [
-            *user,
-            server,
-            "--no-defaults",
-            f"--datadir={files}",
-            f"--port={port}",
-            "--bind-address=127.0.0.1",
-            f"--socket={folder}/sock",
-            f"--pid-file={folder}/pid",
-            "--default-time-zone=-08:00",
-            "--innodb-flush-log-at-trx-commit=0",
-            "--skip-log-bin",
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        _wait_for_mariadb(port)
-        yield f"mariadb://root@127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(START_SECONDS)
+    with _folder("mysql") as folder:
+        files, port, user = folder / "files", free_port(), _as_user("mysql")
+        making = [*user, install, "--no-defaults", f"--datadir={files}", "--auth-root-authentication-method=normal"]
+        subprocess.run(making, check=True, **QUIET)
+        running = [*user, server, "--no-defaults", f"--datadir={files}", f"--port={port}", f"--socket={folder}/socket"]
+        running += ["--bind-address=127.0.0.1", f"--pid-file={folder}/pid", "--default-time-zone=-08:00"]
+        process = subprocess.Popen([*running, "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin"], **QUIET)
+        try:
+            _wait_for_mariadb(port)
+            yield f"mariadb://root@127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(START_SECONDS)
+
+
+def _postgresql_programs() -> Path:
+    config = shutil.which("pg_config")
+    if config is None:
+        missing("PostgreSQL")
+    bindir = Path(subprocess.check_output([config, "--bindir"], text=True).strip())
+    if not (bindir / "initdb").exists():
+        missing("PostgreSQL")
+    return bindir
 
 
 def _wait_for_mariadb(port: int) -> None:
@@ -111,11 +91,15 @@ def _wait_for_mariadb(port: int) -> None:
     raise TimeoutError("MariaDB did not start")
 
 
-def _give(folder: Path, user: str) -> None:
-    """Let a server's own user reach and fill its folder."""
-    if os.getuid() != 0:
-        return
-    shutil.chown(folder, user)
-    for parent in folder.parents:
-        if parent.owner() == "root" and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o011)
+def _as_user(name: str) -> list[str]:
+    """The words before a command that make root run it as an ordinary user: servers refuse to run as root."""
+    return ["setpriv", "--reuid", name, "--regid", name, "--clear-groups"] if os.getuid() == 0 else []
+
+
+@contextmanager
+def _folder(owner: str) -> Iterator[Path]:
+    """A folder that the server's own user can reach; not below pytest's, which only its owner may enter."""
+    with tempfile.TemporaryDirectory(prefix="server-") as name:
+        if os.getuid() == 0:
+            shutil.chown(name, owner)
+        yield Path(name)

@@ -15,7 +15,10 @@ CONFLICTED_SQL = "CASE WHEN conflict_count > 0 THEN 1 END"
 
 
 class IdempotencyRecord(Record):
-    """A request key in its scope. `is_open` is 1 until the outcome is known; `conflicted` is 1 once another body came."""
+    """A request key in its scope.
+
+    `is_open` is 1 until the outcome is known; `conflicted` is 1 once another body came under the key.
+    """
 
     __tablename__ = "idempotency_records"
     __table_args__ = (UniqueConstraint("tenant", "operation", "key"), INNODB)

@@ -1,5 +1,7 @@
 """What all tables share: the metadata with its naming convention, and the id type."""
 
+from typing import Any
+
 from sqlalchemy import BigInteger, Integer, MetaData
 from sqlalchemy.orm import DeclarativeBase
 
@@ -14,7 +16,12 @@ NAMING = {
 # SQLite numbers rows by itself only in a column declared INTEGER.
 RowId = BigInteger().with_variant(Integer(), "sqlite")
 
-INNODB = {"mysql_engine": "InnoDB", "mariadb_engine": "InnoDB", "mysql_charset": "utf8mb4", "mariadb_charset": "utf8mb4"}
+INNODB: dict[str, Any] = {
+    "mysql_engine": "InnoDB",
+    "mariadb_engine": "InnoDB",
+    "mysql_charset": "utf8mb4",
+    "mariadb_charset": "utf8mb4",
+}
 
 
 class Record(DeclarativeBase):

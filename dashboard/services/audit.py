@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from dashboard.domain.chain import entry_hash
 from dashboard.domain.permissions import Actor
-from dashboard.domain.redaction import redact
+from dashboard.domain.redaction import redact, redact_text
 from dashboard.models import AuditEntry, AuditHead
 
 DONE = "done"
@@ -78,13 +78,13 @@ def append(
         actor_id=actor.id[:254],
         address=actor.address,
         action=action,
-        subject=subject[:254],
+        subject=_storable(subject)[:254],
         tenant=tenant,
         type=type,
         outcome=outcome,
         before=_as_json(before),
         after=_as_json(after),
-        reason=reason,
+        reason=None if reason is None else redact_text(_storable(reason)),
         evidence=_as_json(evidence),
         request_id=actor.request_id,
         previous_hash=head.hash,
@@ -158,11 +158,16 @@ def _hash_of(entry: AuditEntry) -> str:
 def _hashed(value: object) -> str | int | None:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="microseconds")
-    assert value is None or isinstance(value, str | int)
-    return value
+    return value if value is None or isinstance(value, int) else str(value)
 
 
 def _as_json(value: Mapping[str, object] | None) -> str | None:
     if value is None:
         return None
-    return json.dumps(redact(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+    text = json.dumps(redact(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+    return _storable(text)
+
+
+def _storable(text: str) -> str:
+    """A refused attempt may hold what no column takes (NUL, lone surrogates): kept in a readable form."""
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()

@@ -33,7 +33,8 @@ def current(database: Database) -> str | None:
 def head() -> str:
     """The revision this release needs."""
     revision = ScriptDirectory(str(resource_dir("migrations"))).get_current_head()
-    assert revision is not None
+    if revision is None:
+        raise LookupError("the migrations folder is empty")
     return revision
 
 

@@ -1,0 +1,1 @@
+"""The read side: what screens show, within the grants of who looks."""

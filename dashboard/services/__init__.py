@@ -1,0 +1,1 @@
+"""Use cases: each authorises, changes and audits; they flush and never commit."""

@@ -1,0 +1,123 @@
+"""Compensations: a child operation that undoes its parent's effect, with an idempotency key of its own."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from dashboard.domain.errors import OperationsError
+from dashboard.domain.permissions import Actor
+from dashboard.domain.states import EventKind, State
+from dashboard.models import Operation
+from dashboard.services import transitions
+from dashboard.services.policies import Policies
+
+LONGEST_PARENT_ID = 100
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the compensation will be: its type, where it goes, and how long it may stay open."""
+
+    type: str
+    destination: str
+    deadline: timedelta
+
+
+def plan(operation: Operation, *, policies: Policies) -> Plan | None:
+    """The compensation that policy names for this operation, or None where it names none."""
+    child_type = policies.compensation_of(operation.type)
+    if child_type is None:
+        return None
+    destination = policies.of(child_type).destination or operation.destination
+    return Plan(child_type, destination, policies.deadline_of(child_type))
+
+
+def refusal(session: Session, operation: Operation, *, policies: Policies) -> OperationsError | None:
+    """Why no compensation can be asked for now: policy names none, or one is under way or done."""
+    if policies.compensation_of(operation.type) is None:
+        return OperationsError("compensation_unknown", type=operation.type)
+    earlier = session.execute(
+        select(Operation.operation_id, Operation.state).where(
+            Operation.parent_id == operation.id, Operation.state != State.NOT_APPLICABLE.value
+        )
+    ).first()
+    if earlier:
+        return OperationsError("compensation_exists", operation_id=earlier.operation_id, state=earlier.state)
+    return None
+
+
+def create(
+    session: Session,
+    parent: Operation,
+    planned: Plan,
+    *,
+    actor: Actor,
+    now: datetime,
+    reason: str,
+    told: Mapping[str, object],
+) -> Operation:
+    """Create the child, pending, and note it on both histories.
+
+    The parent's revision is raised first, so two people cannot both compensate: the second gets LostRaceError.
+    """
+    transitions.change(session, parent, now=now)
+    number = _earlier_children(session, parent) + 1
+    child = Operation(
+        operation_id=_child_id(parent.operation_id, number),
+        tenant=parent.tenant,
+        type=planned.type,
+        entity_type=parent.entity_type,
+        entity_id=parent.entity_id,
+        expected_version=parent.expected_version,
+        expected=parent.expected,
+        destination=planned.destination,
+        state=State.PENDING.value,
+        idempotency_key=f"compensate:{parent.operation_id}:{number}",
+        correlation_id=parent.correlation_id,
+        amount=parent.amount,
+        currency=parent.currency,
+        parent_id=parent.id,
+        deadline_at=now + planned.deadline,
+        created_at=now,
+        state_since=now,
+        updated_at=now,
+    )
+    session.add(child)
+    session.flush()
+    transitions.record(
+        session,
+        child,
+        kind=EventKind.ACTION,
+        actor=actor,
+        now=now,
+        to_state=State.PENDING,
+        reason=reason,
+        evidence={**told, "compensates": parent.operation_id},
+    )
+    transitions.record(
+        session,
+        parent,
+        kind=EventKind.ACTION,
+        actor=actor,
+        now=now,
+        reason=reason,
+        evidence={**told, "compensation": child.operation_id},
+    )
+    return child
+
+
+def _earlier_children(session: Session, parent: Operation) -> int:
+    counted = session.scalar(select(func.count()).where(Operation.parent_id == parent.id))
+    return counted or 0
+
+
+def _child_id(parent_id: str, number: int) -> str:
+    """Readable and unique; a very long parent id is cut and told apart by its hash."""
+    stem = parent_id
+    if len(stem) > LONGEST_PARENT_ID:
+        stem = f"{parent_id[:84]}.{hashlib.sha256(parent_id.encode()).hexdigest()[:15]}"
+    return f"{stem}~compensation-{number}"

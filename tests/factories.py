@@ -1,0 +1,69 @@
+"""Rows for tests: each factory fills what the test does not care about."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from dashboard.domain.permissions import Actor, Grant, Role
+from dashboard.domain.states import ActorKind
+from dashboard.models import Operation, OperationEvent
+
+NOW = datetime(2026, 11, 30, 12, 0, 0, 123457, tzinfo=UTC)
+NOTE = "The provider's console shows no payment for this order."
+_numbers = count(1)
+
+
+def actor(*roles: Role, tenant: str | None = None, only: str | None = None, name: str | None = None) -> Actor:
+    """A person with these roles, for one tenant and only one type, or for all."""
+    grants = tuple(Grant(role, tenant, only) for role in roles)
+    return Actor(ActorKind.USER, name or f"{roles[0]}@example.com", grants, "127.0.0.1", "request-1")
+
+
+def operation(session: Session, **values: Any) -> Operation:
+    """An operation in review, unless told otherwise."""
+    created = values.pop("created_at", NOW - timedelta(hours=3))
+    row = Operation(
+        **{
+            "operation_id": f"op-{next(_numbers)}",
+            "tenant": "tienda-es",
+            "type": "charge_order",
+            "entity_type": "order",
+            "entity_id": "452",
+            "expected": {"order": "452", "amount": "318.93", "currency": "EUR"},
+            "destination": "payments",
+            "state": "manual_review",
+            "attempts": 1,
+            "cause": "sent_unknown",
+            "amount": "318.93",
+            "currency": "EUR",
+            "created_at": created,
+            "state_since": created,
+            "updated_at": created,
+            "deadline_at": created + timedelta(hours=2),
+            **values,
+        }
+    )
+    session.add(row)
+    session.flush()
+    return row
+
+
+def event(session: Session, operation: Operation, **values: Any) -> OperationEvent:
+    """An event of the operation: a probe that found nothing, unless told otherwise."""
+    row = OperationEvent(
+        **{
+            "operation_id": operation.id,
+            "seq": 1,
+            "at": operation.created_at,
+            "kind": "probe",
+            "actor_kind": "reconciler",
+            "actor_id": "reconciler-1",
+            "evidence": {"verdict": "absent", "actual": None},
+            **values,
+        }
+    )
+    session.add(row)
+    session.flush()
+    return row
