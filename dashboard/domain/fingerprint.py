@@ -127,7 +127,7 @@ def _write_number(value: float | Decimal, path: _Path) -> str:
     sign, digits, exponent = number.as_tuple()
     if not isinstance(exponent, int):
         raise PayloadError("payload_number", field=".".join(path))
-    figures = "".join(map(str, digits)).lstrip("0")
+    figures = "".join(map(str, digits))
     kept = figures.rstrip("0")
     if not kept:
         return "0"

@@ -30,6 +30,27 @@ def test_every_action_needs_a_permission() -> None:
     assert set(ACTION_PERMISSION) == set(ActionName)
 
 
+@pytest.mark.parametrize(
+    ("grant", "reached"),
+    [
+        (Grant(Role.OPERATOR), "loja charge, loja sync, shop charge, shop sync"),
+        (Grant(Role.OPERATOR, "shop"), "shop charge, shop sync"),
+        (Grant(Role.OPERATOR, None, "charge"), "loja charge, shop charge"),
+        (Grant(Role.OPERATOR, "shop", "charge"), "shop charge"),
+        (Grant(Role.SUPPORT), ""),
+    ],
+)
+def test_a_grant_reaches_its_tenant_and_type_and_no_other(grant: Grant, reached: str) -> None:
+    everywhere = [("loja", "charge"), ("loja", "sync"), ("shop", "charge"), ("shop", "sync")]
+    found = [place for place in everywhere if allows([grant], Permission.EXECUTE, tenant=place[0], type=place[1])]
+    assert ", ".join(f"{tenant} {kind}" for tenant, kind in found) == reached
+
+
+def test_two_grants_do_not_lend_each_other_their_scope() -> None:
+    grants = [Grant(Role.OPERATOR, "shop"), Grant(Role.SUPPORT, "loja")]
+    assert not allows(grants, Permission.EXECUTE, tenant="loja", type="charge")
+
+
 @given(grant_lists, permissions, tenants, types)
 def test_scopes_include_exactly_what_is_allowed(
     grants: list[Grant], permission: Permission, tenant: str, kind: str
