@@ -1,0 +1,39 @@
+"""The web application: wiring only."""
+
+from flask import Blueprint, Flask
+
+from dashboard.config import Settings
+from dashboard.db import Database
+from dashboard.resources import resource_dir
+from dashboard.services.policies import load_policies
+from dashboard.web import account, errors, formatting, frame, health, login, navigation, security
+
+BLUEPRINTS: tuple[Blueprint, ...] = (
+    account.blueprint,
+    health.blueprint,
+    login.blueprint,
+)
+
+
+def create_app(settings: Settings, *, database: Database | None = None) -> Flask:
+    """Make the application; raises InvalidInputError without a secret key or with a bad policy file."""
+    app = Flask(
+        __name__,
+        static_folder=str(resource_dir("static")),
+        template_folder=str(resource_dir("templates")),
+    )
+    app.secret_key = settings.signing_key()
+    app.extensions["dashboard.settings"] = settings
+    app.extensions["dashboard.policies"] = load_policies(settings.policies)
+    app.extensions["dashboard.database"] = database or Database(
+        settings.database_url, statement_timeout_seconds=settings.statement_timeout_seconds
+    )
+    security.install(app, settings)
+    frame.install(app, settings)
+    formatting.install(app)
+    errors.install(app)
+    for blueprint in BLUEPRINTS:
+        app.register_blueprint(blueprint)
+    navigation.install(app)
+    security.refuse_unmarked(app)
+    return app

@@ -1,0 +1,127 @@
+"""Signing in: slowed per account and address, counted in the audit log so that all workers share the count.
+
+1. Read the person and how often this account and this address failed lately.
+2. Unless that was too often, compare the password; no transaction is open while that takes its time.
+3. Under the lock of the audit log count once more and write the outcome. Of many guesses sent at once only as many
+   get an answer as of guesses sent one after the other.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session
+
+from dashboard.db import Database, clock, reading, transact
+from dashboard.domain.permissions import Actor
+from dashboard.domain.states import ActorKind
+from dashboard.models import AuditEntry, AuditHead, User
+from dashboard.services import audit
+from dashboard.services.passwords import hash_password, is_outdated, matches
+from dashboard.services.users import Person, clean_email, find_person, is_email
+
+WINDOW = timedelta(minutes=15)
+FAILURES_PER_ACCOUNT = 5
+FAILURES_PER_ADDRESS = 20
+ACTION = "sign_in"
+WRONG = "credentials"
+NO_GRANTS = "no_grants"
+THROTTLED_ACCOUNT = "throttled_account"
+THROTTLED_ADDRESS = "throttled_address"
+# People type passwords into the wrong field: what is no address is never written down.
+UNREADABLE = "(not an e-mail address)"
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """The person whose password it was."""
+
+    person: Person
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why not: `credentials`, `no_grants`, `throttled_account` or `throttled_address`; wait in seconds, 0 for none."""
+
+    code: str
+    retry_after: int = 0
+
+
+def sign_in(
+    database: Database, *, email: str, password: str, address: str | None, request_id: str | None
+) -> SignedIn | Refused:
+    """Check a password and audit the outcome; says nothing about whether the account exists or is disabled."""
+    cleaned = clean_email(email)
+    subject = cleaned if is_email(cleaned) else UNREADABLE
+    actor = Actor(ActorKind.USER, subject, address=address, request_id=request_id)
+    with reading(database) as session:
+        user = session.scalar(select(User).where(User.email == subject, User.disabled_at.is_(None)))
+        kept = user.password_hash if user else None
+        throttled = _throttle(session, subject=subject, address=address, now=clock(session))
+    correct = throttled is None and matches(password, kept=kept)
+    fresh = hash_password(password) if correct and kept and is_outdated(kept) else None
+    user_id = user.id if user and correct else None
+    return transact(database, lambda session: _settle(session, actor=actor, user_id=user_id, fresh_hash=fresh))
+
+
+def sign_out(session: Session, *, actor: Actor, now: datetime) -> None:
+    """Write down that a person left; the session itself ends at the edge."""
+    audit.append(session, actor=actor, action="sign_out", subject=actor.id, now=now)
+
+
+def _settle(session: Session, *, actor: Actor, user_id: int | None, fresh_hash: str | None) -> SignedIn | Refused:
+    session.execute(select(AuditHead.id).where(AuditHead.id == 1).with_for_update())
+    now = clock(session)
+    throttled = _throttle(session, subject=actor.id, address=actor.address, now=now)
+    if throttled:
+        if not _already_told(session, actor=actor, code=throttled.code, now=now):
+            _record(session, actor=actor, now=now, reason=throttled.code)
+        return throttled
+    person = find_person(session, user_id=user_id) if user_id else None
+    if person is None or person.disabled_at:
+        _record(session, actor=actor, now=now, reason=WRONG)
+        return Refused(WRONG)
+    if not person.grants:
+        _record(session, actor=actor, now=now, reason=NO_GRANTS)
+        return Refused(NO_GRANTS)
+    if fresh_hash:
+        session.get_one(User, person.id).password_hash = fresh_hash
+    audit.append(session, actor=actor, action=ACTION, subject=actor.id, now=now)
+    return SignedIn(person)
+
+
+def _record(session: Session, *, actor: Actor, now: datetime, reason: str) -> None:
+    audit.append(session, actor=actor, action=ACTION, subject=actor.id, now=now, outcome=audit.REFUSED, reason=reason)
+
+
+def _throttle(session: Session, *, subject: str, address: str | None, now: datetime) -> Refused | None:
+    wait = _wait(session, AuditEntry.subject == subject, most=FAILURES_PER_ACCOUNT, now=now)
+    if wait:
+        return Refused(THROTTLED_ACCOUNT, wait)
+    wait = _wait(session, AuditEntry.address == address, most=FAILURES_PER_ADDRESS, now=now) if address else 0
+    return Refused(THROTTLED_ADDRESS, wait) if wait else None
+
+
+def _wait(session: Session, whose: ColumnElement[bool], *, most: int, now: datetime) -> int:
+    failures = session.scalars(
+        select(AuditEntry.at)
+        .where(whose, AuditEntry.at > now - WINDOW, AuditEntry.outcome == audit.REFUSED)
+        .where(AuditEntry.action.in_((ACTION, "password_changed")), AuditEntry.reason == WRONG)
+        .order_by(AuditEntry.at.desc())
+        .limit(most)
+    ).all()
+    return ceil((failures[-1] + WINDOW - now).total_seconds()) if len(failures) == most else 0
+
+
+def _already_told(session: Session, *, actor: Actor, code: str, now: datetime) -> bool:
+    # One entry a window is enough: more would let anybody fill the log.
+    told = select(AuditEntry.seq).where(
+        AuditEntry.at > now - WINDOW,
+        AuditEntry.action == ACTION,
+        AuditEntry.reason == code,
+        AuditEntry.address == actor.address if actor.address else AuditEntry.address.is_(None),
+    )
+    if code == THROTTLED_ACCOUNT:
+        told = told.where(AuditEntry.subject == actor.id)
+    return session.scalar(told.limit(1)) is not None

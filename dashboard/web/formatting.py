@@ -1,0 +1,123 @@
+"""Jinja filters: how times, durations, money and hostile text are shown to the person who looks."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from babel import numbers
+from babel.dates import format_datetime, format_timedelta
+from flask import Flask, g
+from flask_babel import get_locale, gettext
+
+from dashboard.domain.text import visible
+from dashboard.web import wording
+from dashboard.web.context import person
+from dashboard.web.labels import label
+
+JUST_NOW = timedelta(seconds=45)
+# A unit is taken once there are this many of it: "90 minutes" tells more than "2 hours".
+UNITS = (("w", 7 * 86400), ("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+CAP = 10_000
+NONE = "\N{EN DASH}"
+
+
+def install(app: Flask) -> None:
+    """Make the filters known to templates."""
+    app.add_template_filter(visible, "visible")
+    for kept in (utc, ago, moment_title, clock_time, duration, money, number, capped, percent):
+        app.add_template_filter(kept)
+    app.add_template_filter(lambda value, kind: label(kind, value), "label")
+    app.add_template_filter(wording.in_words, "in_words")
+    app.add_template_filter(wording.field_name, "field_name")
+
+
+def utc(at: datetime) -> str:
+    """Give the machine's form for `<time datetime>`: ISO 8601 in UTC, ending in Z."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def ago(at: datetime) -> str:
+    """Give the time from now for scanning: "3 hours ago", "in 5 minutes"."""
+    distance = at - _now()
+    if abs(distance) < JUST_NOW:
+        return str(gettext("just now"))
+    return format_timedelta(distance, add_direction=True, threshold=1.5, format="long", locale=get_locale())
+
+
+def moment_title(at: datetime) -> str:
+    """Give the exact time in the person's zone, to the second, with the zone's name."""
+    zone = person_zone()
+    shown = format_datetime(at, "d MMM y, HH:mm:ss", tzinfo=zone, locale=get_locale())
+    return f"{shown} {at.astimezone(zone).tzname() or zone.key}"
+
+
+def clock_time(at: datetime) -> str:
+    """Give the time to the minute in the person's zone, for tables of history."""
+    return format_datetime(at, "d MMM y, HH:mm", tzinfo=person_zone(), locale=get_locale())
+
+
+def duration(length: timedelta | float | None) -> str:
+    """Give a length of time in its two largest units ("2 d 4 h"); seconds are taken as numbers too."""
+    if length is None:
+        return NONE
+    seconds = int(length.total_seconds() if isinstance(length, timedelta) else length)
+    sign, seconds = ("-" if seconds < 0 else ""), abs(seconds)
+    parts: list[str] = []
+    for name, size in UNITS[1:]:
+        count, seconds = divmod(seconds, size)
+        if count or parts:
+            parts.append(f"{count} {name}" if count else "")
+    return sign + (" ".join(part for part in parts[:2] if part) or "0 s")
+
+
+def money(amount: str | Decimal | None, currency: str | None) -> str:
+    """Give an exact amount as the person's language writes it; what is no amount is shown as it is."""
+    if amount is None:
+        return NONE
+    try:
+        exact = Decimal(amount)
+    except InvalidOperation:
+        return visible(f"{amount} {currency or ''}".strip())
+    digits = max(0, -int(exact.as_tuple().exponent)) if exact.is_finite() else 0
+    if not currency or not currency.isalpha():
+        return visible(
+            f"{numbers.format_decimal(exact, locale=get_locale(), decimal_quantization=False)} {currency or ''}"
+        ).strip()
+    usual = numbers.get_currency_precision(currency)
+    return str(
+        numbers.format_currency(
+            exact, currency, locale=get_locale(), decimal_quantization=digits <= usual, currency_digits=digits <= usual
+        )
+    )
+
+
+def number(value: float | Decimal | None) -> str:
+    """Give a number as the person's language writes it; a dash for none."""
+    return NONE if value is None else str(numbers.format_decimal(value, locale=get_locale()))
+
+
+def capped(count: int) -> str:
+    """Give a count that was not counted further than 10,000: "10,000+" beyond that."""
+    return f"{number(CAP)}+" if count > CAP else number(count)
+
+
+def percent(share: float | None) -> str:
+    """Give a share of one as a percentage with one digit; a dash for none."""
+    return NONE if share is None else str(numbers.format_percent(share, "0.0%", locale=get_locale()))
+
+
+def person_zone() -> ZoneInfo:
+    """Give the zone the person reads times in; UTC by default, and where their zone no longer exists."""
+    who = person()
+    try:
+        return ZoneInfo(who.timezone if who and who.timezone else "UTC")
+    except (ZoneInfoNotFoundError, ValueError):
+        return ZoneInfo("UTC")
+
+
+def _now() -> datetime:
+    # One now a request, so that equal times read alike.
+    if "shown_at" not in g:
+        g.shown_at = datetime.now(UTC)
+    found: datetime = g.shown_at
+    return found

@@ -1,0 +1,78 @@
+"""Text that must not be lost: what a person typed into a form that arrived after the session had ended.
+
+The fields travel through the sign-in page as `kept.<name>` and come back to their form without its idempotency key.
+A view that gets a form without that key does nothing and shows the form again, so nobody confirms by signing in.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from flask import current_app, request
+from werkzeug.exceptions import HTTPException
+
+PREFIX = "kept."
+NEVER_KEPT = frozenset({"csrf_token", "idempotency_key", "revision", "next"})
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The fields of a form, and the path it belongs to."""
+
+    path: str
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+def from_form() -> Kept:
+    """Keep what this request wanted to save."""
+    # A form of another site is nobody's typed text.
+    path = request.script_root + request.path
+    if request.method != "POST" or request.headers.get("Sec-Fetch-Site") == "cross-site":
+        return Kept(path)
+    return Kept(path, tuple(item for item in request.form.items(multi=True) if _is_text(item[0])))
+
+
+def from_sign_in() -> Kept:
+    """Take on what the sign-in page carried."""
+    fields = tuple(
+        (name.removeprefix(PREFIX), value)
+        for name, value in request.form.items(multi=True)
+        if name.startswith(PREFIX) and _is_text(name.removeprefix(PREFIX))
+    )
+    path = local_path(request.form.get("next"))
+    return Kept(path or "", fields if path and _takes_posts(path) else ())
+
+
+def this_page() -> str:
+    """Give the address of the page asked for, with its query."""
+    query = request.query_string.decode(errors="replace")
+    return request.script_root + request.path + (f"?{query}" if query else "")
+
+
+def page_of_part() -> str:
+    """Give the address of the page that htmx asked from."""
+    parts = urlsplit(request.headers.get("HX-Current-URL", ""))
+    page = parts.path + (f"?{parts.query}" if parts.query else "")
+    return local_path(page) or this_page()
+
+
+def local_path(target: str | None) -> str | None:
+    """Give a path of this site, or None where the text would lead anywhere else."""
+    if not target or not target.startswith("/") or target.startswith(("//", "/\\")) or not target.isprintable():
+        return None
+    try:
+        parts = urlsplit(target)
+    except ValueError:
+        return None
+    return None if parts.scheme or parts.netloc or "\\" in parts.path else target
+
+
+def _is_text(name: str) -> bool:
+    return name not in NEVER_KEPT and "password" not in name
+
+
+def _takes_posts(path: str) -> bool:
+    try:
+        current_app.url_map.bind("").match(path.removeprefix(request.script_root), method="POST")
+    except HTTPException:
+        return False
+    return True

@@ -1,0 +1,160 @@
+"""What the values of our tables are called on screens, in a person's language.
+
+`label("cause", "sent_unknown")` in Python, `{{ operation.cause|label("cause") }}` in templates. A value that is not
+listed is shown as it is, without its underscores.
+"""
+
+from collections.abc import Mapping
+
+from flask_babel import LazyString, lazy_gettext
+
+from dashboard.domain.text import visible
+
+LABELS: Mapping[str, Mapping[str, LazyString]] = {
+    "state": {
+        "pending": lazy_gettext("Pending"),
+        "processing": lazy_gettext("Processing"),
+        "retry_scheduled": lazy_gettext("Retry scheduled"),
+        "awaiting_confirmation": lazy_gettext("Awaiting confirmation"),
+        "manual_review": lazy_gettext("Manual review"),
+        "confirmed": lazy_gettext("Confirmed"),
+        "compensated": lazy_gettext("Compensated"),
+        "not_applicable": lazy_gettext("Not applicable"),
+    },
+    "verdict": {
+        "correct": lazy_gettext("Correct"),
+        "absent": lazy_gettext("Absent"),
+        "divergent": lazy_gettext("Divergent"),
+        "ambiguous": lazy_gettext("Ambiguous"),
+        "not_applicable": lazy_gettext("Not applicable"),
+    },
+    "cause": {
+        "not_sent": lazy_gettext("Not sent"),
+        "throttled": lazy_gettext("Throttled"),
+        "rejected": lazy_gettext("Rejected"),
+        "sent_unknown": lazy_gettext("Sent, answer unknown"),
+        "local_conflict": lazy_gettext("Local conflict"),
+        "permanent": lazy_gettext("Permanent failure"),
+    },
+    "action": {
+        "requeue": lazy_gettext("Requeue"),
+        "compensate": lazy_gettext("Compensate"),
+        "close": lazy_gettext("Close"),
+        "confirm": lazy_gettext("Confirm"),
+        "escalate": lazy_gettext("Escalate"),
+        "reopen": lazy_gettext("Reopen"),
+        "note": lazy_gettext("Add a note"),
+        "sign_in": lazy_gettext("Sign in"),
+        "sign_out": lazy_gettext("Sign out"),
+        "signed_out_everywhere": lazy_gettext("Sign out everywhere"),
+        "password_changed": lazy_gettext("Change password"),
+        "preferences_changed": lazy_gettext("Change preferences"),
+        "user_added": lazy_gettext("Add user"),
+        "user_disabled": lazy_gettext("Disable user"),
+        "grant_added": lazy_gettext("Grant a role"),
+        "audit_verify": lazy_gettext("Verify the audit log"),
+    },
+    "reason_code": {
+        "effect_absent": lazy_gettext("The effect does not exist"),
+        "transient_fault": lazy_gettext("It was a passing fault"),
+        "destination_fixed": lazy_gettext("The destination works again"),
+        "customer_request": lazy_gettext("The customer asked for it"),
+        "charged_twice": lazy_gettext("The effect happened twice"),
+        "order_cancelled": lazy_gettext("The order was cancelled"),
+        "wrong_amount": lazy_gettext("The amount is wrong"),
+        "other": lazy_gettext("Another reason, as the note says"),
+        "cancelled": lazy_gettext("Cancelled"),
+        "superseded": lazy_gettext("Superseded by a newer one"),
+        "duplicate": lazy_gettext("A duplicate"),
+        "written_off": lazy_gettext("Written off"),
+        "test_data": lazy_gettext("Test data"),
+        "seen_at_destination": lazy_gettext("Seen at the destination"),
+        "confirmed_by_provider": lazy_gettext("Confirmed by the provider"),
+        "confirmed_by_customer": lazy_gettext("Confirmed by the customer"),
+        "receipt_received": lazy_gettext("A receipt was received"),
+        "customer_waiting": lazy_gettext("A customer is waiting"),
+        "high_value": lazy_gettext("It is worth a lot"),
+        "needs_decision": lazy_gettext("It needs a decision"),
+        "deadline_near": lazy_gettext("The deadline is near"),
+        "closed_by_mistake": lazy_gettext("It was closed by mistake"),
+        "new_evidence": lazy_gettext("There is new evidence"),
+        "effect_missing": lazy_gettext("The effect is missing after all"),
+        "effect_duplicated": lazy_gettext("The effect exists twice"),
+    },
+    "risk": {"low": lazy_gettext("Low"), "medium": lazy_gettext("Medium"), "high": lazy_gettext("High")},
+    "risk_reason": {
+        "sends_nothing": lazy_gettext("This sends nothing to the destination."),
+        "effect_proven_absent": lazy_gettext("A fresh check found no effect at the destination."),
+        "effect_seen": lazy_gettext("The effect was seen at the destination."),
+        "effect_exists": lazy_gettext("The effect exists already: doing it again would make it twice."),
+        "effect_differs": lazy_gettext("An effect exists that differs from what was expected."),
+        "effect_unwanted": lazy_gettext("The effect is no longer wanted."),
+        "effect_unproven": lazy_gettext("Nobody has proven whether the effect exists."),
+        "effect_missing": lazy_gettext("The effect to undo was not found."),
+        "proof_stale": lazy_gettext("The last check is too old to count as proof."),
+        "never_checked": lazy_gettext("The destination was never asked."),
+        "answer_unknown": lazy_gettext("The request was sent and its answer never came."),
+        "never_started": lazy_gettext("The failed attempt never reached the destination."),
+        "several_attempts": lazy_gettext("There were several attempts already."),
+        "remote_id_known": lazy_gettext("The destination has given an id, so it took the request."),
+        "key_honoured": lazy_gettext("The destination makes one effect of requests with the same key."),
+        "key_not_honoured": lazy_gettext("The destination makes a new effect of every request."),
+        "key_support_unknown": lazy_gettext("Nobody wrote down whether the destination honours keys."),
+    },
+    "event": {
+        "transition": lazy_gettext("Change of state"),
+        "attempt": lazy_gettext("Attempt"),
+        "probe": lazy_gettext("Check at the destination"),
+        "note": lazy_gettext("Note"),
+        "claim": lazy_gettext("Claim"),
+        "action": lazy_gettext("Action"),
+        "approval": lazy_gettext("Approval"),
+    },
+    "actor": {
+        "worker": lazy_gettext("Worker"),
+        "reconciler": lazy_gettext("Reconciler"),
+        "user": lazy_gettext("Person"),
+        "api": lazy_gettext("API"),
+        "system": lazy_gettext("System"),
+    },
+    "key_state": {
+        "processing": lazy_gettext("Processing"),
+        "pending": lazy_gettext("Pending"),
+        "completed": lazy_gettext("Completed"),
+        "failed": lazy_gettext("Failed"),
+    },
+    "outcome": {
+        "done": lazy_gettext("Done"),
+        "refused": lazy_gettext("Refused"),
+        "to_verify": lazy_gettext("Effect to be verified"),
+    },
+    "role": {
+        "support": lazy_gettext("Support"),
+        "operator": lazy_gettext("Operator"),
+        "manager": lazy_gettext("Manager"),
+        "admin": lazy_gettext("Administrator"),
+    },
+    "theme": {
+        "system": lazy_gettext("As the device"),
+        "light": lazy_gettext("Light"),
+        "dark": lazy_gettext("Dark"),
+    },
+    "field": {
+        "note": lazy_gettext("Note"),
+        "reason_code": lazy_gettext("Reason"),
+        "reference": lazy_gettext("Reference"),
+        "email": lazy_gettext("E-mail"),
+        "locale": lazy_gettext("Language"),
+        "timezone": lazy_gettext("Time zone"),
+        "theme": lazy_gettext("Appearance"),
+        "shortcuts": lazy_gettext("Keyboard shortcuts"),
+    },
+}
+
+
+def label(kind: str, value: object) -> str:
+    """Give what a value of this kind is called; an empty text for none."""
+    if value is None:
+        return ""
+    known = LABELS[kind].get(str(value))
+    return str(known) if known is not None else visible(str(value).replace("_", " "))

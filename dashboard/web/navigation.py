@@ -1,0 +1,49 @@
+"""The main navigation: the screens a person may open, in the order of the day's work."""
+
+from flask import Flask, current_app, request
+from flask_babel import LazyString, lazy_gettext
+
+from dashboard.domain.permissions import Permission, holds
+from dashboard.services.users import Person
+from dashboard.web import context
+
+ITEMS: tuple[tuple[str, LazyString, Permission], ...] = (
+    ("/", lazy_gettext("Overview"), Permission.BROWSE),
+    ("/exceptions", lazy_gettext("Exceptions"), Permission.BROWSE),
+    ("/operations", lazy_gettext("Operations"), Permission.BROWSE),
+    ("/actions", lazy_gettext("Actions"), Permission.BROWSE),
+    ("/idempotency", lazy_gettext("Idempotency"), Permission.BROWSE),
+    ("/audit", lazy_gettext("Audit"), Permission.AUDIT_OWN),
+)
+
+
+def install(app: Flask) -> None:
+    """Remember which of the screens this application has."""
+    rules = {rule.rule for rule in app.url_map.iter_rules()}
+    app.extensions["dashboard.navigation"] = tuple(item for item in ITEMS if item[0] in rules)
+
+
+def items() -> list[tuple[str, str, bool, int | None]]:
+    """Give (address, label, is it this one, count) of each screen the person may open."""
+    return [
+        (request.script_root + path, str(label), _is_here(path), None)
+        for path, label, permission in current_app.extensions["dashboard.navigation"]
+        if _may(context.person(), permission)
+    ]
+
+
+def home(person: Person | None = None) -> str:
+    """Give the first screen the person may open; the account page where there is none."""
+    who = person or context.person()
+    for path, _, permission in current_app.extensions["dashboard.navigation"]:
+        if _may(who, permission):
+            return request.script_root + str(path)
+    return request.script_root + "/account"
+
+
+def _may(person: Person | None, permission: Permission) -> bool:
+    return person is not None and holds(person.grants, permission)
+
+
+def _is_here(path: str) -> bool:
+    return request.path == path or (path != "/" and request.path.startswith(f"{path}/"))

@@ -1,0 +1,80 @@
+"""Codes in words: the one place where errors and problems of the layers below become sentences in a person's language.
+
+A sentence may name the details its error carries, as in `%(minimum)s`.
+"""
+
+from collections.abc import Mapping
+
+from flask_babel import LazyString, gettext, lazy_gettext
+
+from dashboard.domain.errors import InvalidInputError, OperationsError, Problem
+from dashboard.web.labels import label
+
+SENTENCES: Mapping[str, LazyString] = {
+    # evidence
+    "reason_missing": lazy_gettext("Choose a reason."),
+    "reason_unknown": lazy_gettext("Choose one of the reasons in the list."),
+    "note_missing": lazy_gettext("Write a note."),
+    "note_too_short": lazy_gettext(
+        "The note says %(length)s characters; at least %(minimum)s are needed, not counting padding."
+    ),
+    "note_too_long": lazy_gettext("The note has %(length)s characters; at most %(maximum)s fit."),
+    "reference_too_long": lazy_gettext("The reference has %(length)s characters; at most %(maximum)s fit."),
+    "text_invalid": lazy_gettext("This text has characters that cannot be stored."),
+    "text_nul": lazy_gettext("This text has a NUL character, which cannot be stored."),
+    "text_surrogate": lazy_gettext("This text has half of a character, which cannot be stored."),
+    "key_invalid": lazy_gettext("The form came without its key. Check it and send it once more."),
+    "key_reused": lazy_gettext("This form was already used for something else. Open the page again."),
+    # actions
+    "not_found": lazy_gettext("There is nothing at this address, or not for you."),
+    "not_allowed": lazy_gettext("Your role does not allow this."),
+    "changed_meanwhile": lazy_gettext("Somebody else changed this meanwhile. Nothing was overwritten."),
+    "transition_not_allowed": lazy_gettext("This cannot be done in the state the operation is in."),
+    "compensation_unknown": lazy_gettext("Policy names no compensation for this type of operation."),
+    "compensation_exists": lazy_gettext("A compensation exists already: %(operation_id)s."),
+    "invalid_input": lazy_gettext("Some fields need another look."),
+    # people
+    "email_invalid": lazy_gettext("This is not an e-mail address."),
+    "email_taken": lazy_gettext("Somebody has this e-mail address already."),
+    "password_too_short": lazy_gettext("Use at least %(minimum)s characters."),
+    "password_too_long": lazy_gettext("Use at most %(maximum)s characters."),
+    "password_too_simple": lazy_gettext("This password is too easy to guess."),
+    "password_wrong": lazy_gettext("This is not your current password."),
+    "passwords_differ": lazy_gettext("The two new passwords are not the same."),
+    "scope_invalid": lazy_gettext("Use 1 to %(maximum)s characters."),
+    "locale_unknown": lazy_gettext("Choose one of the languages in the list."),
+    "timezone_unknown": lazy_gettext("Choose one of the time zones in the list."),
+    "theme_unknown": lazy_gettext("Choose one of the appearances in the list."),
+    # lists
+    "filter_unknown": lazy_gettext("“%(value)s” is not a value of this filter."),
+    "filter_invalid": lazy_gettext("“%(value)s” cannot be read."),
+    "cursor_invalid": lazy_gettext("This page of the list does not exist. Start from its beginning."),
+    # settings
+    "secret_missing": lazy_gettext("Set a secret of at least %(minimum)s characters."),
+    "policy_unreadable": lazy_gettext("The file cannot be read: %(reason)s"),
+    "policy_invalid": lazy_gettext("%(reason)s"),
+}
+
+
+def in_words(problem: OperationsError | Problem) -> str:
+    """Say what is wrong; an unknown code is shown as it is, because silence would help nobody."""
+    sentence = SENTENCES.get(problem.code)
+    if sentence is None:
+        return str(gettext("This is not possible (%(code)s).", code=problem.code))
+    return str(sentence) % _Details(problem.details)
+
+
+def by_field(error: InvalidInputError) -> dict[str, str]:
+    """Give the sentence of each bad field, for the form that shows them beside it."""
+    return {problem.field: in_words(problem) for problem in error.problems}
+
+
+def field_name(name: str) -> str:
+    """Give what a form calls the field."""
+    return label("field", name)
+
+
+class _Details(dict[str, object]):
+    # A sentence with a gap is better than a page that fails.
+    def __missing__(self, name: str) -> str:
+        return "?"
