@@ -1,7 +1,7 @@
 """People who may sign in: who they are, what they are granted, and what they prefer. Every change is audited."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from zoneinfo import available_timezones
@@ -127,17 +127,14 @@ def list_users(session: Session) -> list[Person]:
 
 def find_person(session: Session, *, user_id: int) -> Person | None:
     """Give a person with their grants in one query, or None."""
-    rows: Sequence[tuple[User, UserGrant | None]] = (
-        session.execute(
-            select(User, UserGrant)
-            .outerjoin(UserGrant, UserGrant.user_id == User.id)
-            .where(User.id == user_id)
-            .order_by(UserGrant.id)
-        )
-        .tuples()
-        .all()
-    )
-    return _person(rows[0][0], [_grant(row) for _, row in rows if row]) if rows else None
+    rows = session.execute(
+        select(User, UserGrant)
+        .outerjoin(UserGrant, UserGrant.user_id == User.id)
+        .where(User.id == user_id)
+        .order_by(UserGrant.id)
+    ).all()
+    granted: list[UserGrant | None] = [row for _, row in rows]  # none of them in an outer join
+    return _person(rows[0][0], [_grant(row) for row in granted if row]) if rows else None
 
 
 def grants_of(session: Session, user_id: int) -> tuple[Grant, ...]:

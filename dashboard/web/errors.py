@@ -4,7 +4,7 @@ from flask import Flask, current_app, render_template, request
 from flask.typing import ResponseReturnValue
 from flask_babel import LazyString, gettext, lazy_gettext
 from flask_wtf.csrf import CSRFError
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import InterfaceError, OperationalError, StatementError
 from werkzeug.exceptions import HTTPException
 
 from dashboard.domain.errors import (
@@ -38,7 +38,7 @@ TITLES: dict[int, LazyString] = {
     422: lazy_gettext("Some fields need another look"),
     429: lazy_gettext("Too many requests"),
     500: lazy_gettext("Something went wrong on our side"),
-    503: lazy_gettext("The database cannot be reached"),
+    503: lazy_gettext("The database does not answer"),
 }
 TEXTS: dict[int, LazyString] = {
     404: lazy_gettext("There is nothing at this address, or not for you."),
@@ -56,6 +56,7 @@ def install(app: Flask) -> None:
     app.register_error_handler(OperationsError, _refused)
     app.register_error_handler(OperationalError, _no_database)
     app.register_error_handler(InterfaceError, _no_database)
+    app.register_error_handler(StatementError, _bad_statement)
     app.register_error_handler(Exception, _fault)
 
 
@@ -106,6 +107,13 @@ def _refused(error: OperationsError) -> ResponseReturnValue:
 def _no_database(error: Exception) -> ResponseReturnValue:
     current_app.logger.error("the database failed, request %s", request_id(), exc_info=error)
     return error_page(503, saved=_unsure())
+
+
+def _bad_statement(error: StatementError) -> ResponseReturnValue:
+    # Our column types refuse text that not every engine can store, such as a NUL in an address.
+    if isinstance(error.orig, ValueError):
+        return error_page(400, text=gettext("This text cannot be stored or searched for."))
+    return _fault(error)
 
 
 def _fault(error: Exception) -> ResponseReturnValue:

@@ -39,7 +39,7 @@ def from_sign_in() -> Kept:
         if name.startswith(PREFIX) and _is_text(name.removeprefix(PREFIX))
     )
     path = local_path(request.form.get("next"))
-    return Kept(path or "", fields if path and _takes_posts(path) else ())
+    return Kept(path or "", fields if path and takes(path, "POST") else ())
 
 
 def this_page() -> str:
@@ -66,13 +66,17 @@ def local_path(target: str | None) -> str | None:
     return None if parts.scheme or parts.netloc or "\\" in parts.path else target
 
 
+def takes(path: str, method: str) -> bool:
+    """Tell whether a path of this site leads to a view that takes this method."""
+    local = urlsplit(path).path.removeprefix(request.script_root)
+    try:
+        current_app.url_map.bind("").match(local, method=method)
+    except HTTPException:
+        return False
+    return True
+
+
 def _is_text(name: str) -> bool:
     return name not in NEVER_KEPT and "password" not in name
 
 
-def _takes_posts(path: str) -> bool:
-    try:
-        current_app.url_map.bind("").match(path.removeprefix(request.script_root), method="POST")
-    except HTTPException:
-        return False
-    return True

@@ -52,7 +52,9 @@ def submit() -> ResponseReturnValue:
     sessions.begin(outcome.person)
     if wanted.fields:
         return resume_page(wanted, title=gettext("You are signed in again"))
-    return redirect(wanted.path or home(outcome.person), 303)
+    # What only takes forms cannot be shown.
+    path = wanted.path if kept.takes(wanted.path, "GET") else ""
+    return redirect(path or home(outcome.person), 303)
 
 
 @blueprint.post("/logout")
