@@ -28,4 +28,4 @@ class Record(DeclarativeBase):
     """A row of one of our tables."""
 
     metadata = MetaData(naming_convention=NAMING)
-    __table_args__ = INNODB
+    __table_args__: Any = INNODB

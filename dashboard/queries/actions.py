@@ -1,0 +1,124 @@
+"""Lists of actions: what people asked for, and whether it worked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy.orm import Session, aliased
+
+from dashboard.domain.errors import NotFoundError
+from dashboard.domain.permissions import Scope
+from dashboard.models import Action, Operation
+from dashboard.queries import keyset, totals
+from dashboard.queries.keyset import Page, Position, Sort
+from dashboard.queries.scoping import in_scope
+
+STATES = ("proposed", "executed")
+OUTCOMES = ("to_verify", "verified", "no_effect", "duplicated")
+
+NEWEST = Sort("newest", Action.id, Action.id, descending=True, read=int)
+_Child = aliased(Operation)
+
+COLUMNS = (
+    Action.action,
+    Action.state,
+    Action.outcome,
+    Action.tenant,
+    Action.type,
+    Action.reason_code,
+    Action.risk,
+    Action.requested_by,
+    Action.requested_at,
+    Action.executed_at,
+    Operation.operation_id,
+    Operation.entity_type,
+    Operation.entity_id,
+    Operation.amount,
+    Operation.currency,
+    Operation.state.label("operation_state"),
+)
+
+
+@dataclass(frozen=True)
+class ActionFilter:
+    """What a list of actions is narrowed to."""
+
+    actions: frozenset[str] = frozenset()
+    states: frozenset[str] = frozenset()
+    outcomes: frozenset[str] = frozenset()
+    requested_by: str | None = None
+
+
+def list_actions(session: Session, filters: ActionFilter, *, scopes: Sequence[Scope], position: Position) -> Page:
+    """One page of rows with COLUMNS, newest first."""
+    chosen = select(Action.id.label("number"), Action.id.label("key")).where(*_conditions(filters, scopes=scopes))
+    ids = keyset.narrow(chosen, sort=NEWEST, position=position).subquery("page")
+    wide = (
+        select(ids.c.number, ids.c.key, *COLUMNS)
+        .select_from(ids)
+        .join(Action, Action.id == ids.c.number)
+        .join(Operation, Operation.id == Action.operation_id)
+        .order_by(*keyset.wide_order(NEWEST, position, key=ids.c.key, number=ids.c.number))
+    )
+    return keyset.fetch(session, wide, sort=NEWEST, position=position)
+
+
+def count_actions(session: Session, filters: ActionFilter, *, scopes: Sequence[Scope]) -> totals.Total:
+    """How many rows the list has: exact for what is still to verify or to approve, capped otherwise."""
+    statement: Select[*tuple[Any, ...]] = select(Action.id).where(*_conditions(filters, scopes=scopes))
+    waiting = filters.outcomes == {"to_verify"} or filters.states == {"proposed"}
+    return totals.exact(session, statement) if waiting else totals.capped(session, statement)
+
+
+def get_action(session: Session, number: int, *, scopes: Sequence[Scope]) -> Any:
+    """One action, its operation's id and state, and its child's; NotFoundError outside the grants."""
+    row = session.execute(
+        select(
+            Action,
+            Operation.operation_id,
+            Operation.state.label("operation_state"),
+            _Child.operation_id.label("child_operation_id"),
+            _Child.state.label("child_state"),
+        )
+        .join(Operation, Operation.id == Action.operation_id)
+        .outerjoin(_Child, _Child.id == Action.child_id)
+        .where(Action.id == number, in_scope(scopes, tenant=Action.tenant, type=Action.type))
+    ).one_or_none()
+    if row is None:
+        raise NotFoundError(action=number)
+    return row
+
+
+def actions_of(session: Session, number: int) -> Sequence[Any]:
+    """The newest actions asked for on the operation with this row number; at most twenty."""
+    return session.execute(
+        select(
+            Action.id,
+            Action.action,
+            Action.state,
+            Action.outcome,
+            Action.reason_code,
+            Action.requested_by,
+            Action.requested_at,
+            _Child.operation_id.label("child_operation_id"),
+            _Child.state.label("child_state"),
+        )
+        .outerjoin(_Child, _Child.id == Action.child_id)
+        .where(Action.operation_id == number)
+        .order_by(Action.id.desc())
+        .limit(20)
+    ).all()
+
+
+def _conditions(filters: ActionFilter, *, scopes: Sequence[Scope]) -> list[ColumnElement[bool]]:
+    found = [in_scope(scopes, tenant=Action.tenant, type=Action.type)]
+    if filters.actions:
+        found.append(Action.action.in_(sorted(filters.actions)))
+    if filters.states:
+        found.append(Action.state.in_(sorted(filters.states)))
+    if filters.outcomes:
+        found.append(Action.outcome.in_(sorted(filters.outcomes)))
+    if filters.requested_by:
+        found.append(Action.requested_by == filters.requested_by)
+    return found

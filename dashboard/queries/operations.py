@@ -1,0 +1,216 @@
+"""Lists of operations: the queue of exceptions and all operations, under the same filters.
+
+The work follows what is open, never history: a list picks its row numbers from an index first and fetches the wide
+columns of one page only (performance rules 3 to 5). Payloads and `expected` are never read here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Float, Numeric, Select, cast, func, literal_column, or_, select
+from sqlalchemy.orm import Session
+
+from dashboard.domain.permissions import Scope
+from dashboard.domain.states import OPEN, State
+from dashboard.models import Operation
+from dashboard.queries import keyset, totals
+from dashboard.queries.identity import matching
+from dashboard.queries.keyset import Page, Position, Sort
+from dashboard.queries.scoping import in_scope
+
+# A literal, never a bound value: under a generic plan a bound one reads the whole history (performance rule 3).
+IS_OPEN: ColumnElement[bool] = literal_column("operations.is_open = 1")
+NONE = "none"
+UNASSIGNED = "nobody"
+MAX_GROUPS = 12
+
+_Amount = Numeric(30, 6).with_variant(Float(), "sqlite")
+
+SORTS = {
+    "newest": Sort("newest", Operation.created_at, Operation.id, descending=True, read=keyset.read_time),
+    "oldest": Sort("oldest", Operation.created_at, Operation.id, descending=False, read=keyset.read_time),
+    "worst": Sort("worst", Operation.deadline_at, Operation.id, descending=False, read=keyset.read_time),
+    "amount": Sort(
+        "amount",
+        cast(func.coalesce(Operation.amount, "0"), _Amount),
+        Operation.id,
+        descending=True,
+        read=keyset.read_decimal,
+    ),
+}
+OPEN_ONLY_SORTS = frozenset({"worst", "amount"})
+
+COLUMNS = (
+    Operation.operation_id,
+    Operation.tenant,
+    Operation.type,
+    Operation.entity_type,
+    Operation.entity_id,
+    Operation.destination,
+    Operation.state,
+    Operation.attempts,
+    Operation.next_attempt_at,
+    Operation.deadline_at,
+    Operation.amount,
+    Operation.currency,
+    Operation.cause,
+    Operation.verdict,
+    Operation.verdict_at,
+    Operation.assigned_to,
+    Operation.closed_reason,
+    Operation.created_at,
+    Operation.state_since,
+    Operation.confirmed_at,
+)
+
+
+@dataclass(frozen=True)
+class OperationFilter:
+    """What a list is narrowed to; an empty field narrows nothing.
+
+    Verdicts and causes may hold `none` for operations without one; `assigned_to` may be `nobody`. Ages are counted
+    from creation. `exceptions` keeps what needs a person: in review, or overdue in any open state.
+    """
+
+    states: frozenset[State] = frozenset()
+    types: frozenset[str] = frozenset()
+    tenants: frozenset[str] = frozenset()
+    destinations: frozenset[str] = frozenset()
+    verdicts: frozenset[str] = frozenset()
+    causes: frozenset[str] = frozenset()
+    assigned_to: str | None = None
+    min_age: timedelta | None = None
+    max_age: timedelta | None = None
+    created_from: datetime | None = None
+    created_to: datetime | None = None
+    confirmed_from: datetime | None = None
+    overdue: bool = False
+    exceptions: bool = False
+    query: str | None = None
+
+    @property
+    def only_open(self) -> bool:
+        """Whether nothing but open work can be in the list."""
+        return self.exceptions or self.overdue or bool(self.states and self.states <= OPEN)
+
+
+class Group(NamedTuple):
+    """Exceptions that failed alike: their type, verdict and cause (None: none), and how many they are."""
+
+    type: str
+    verdict: str | None
+    cause: str | None
+    size: int
+
+
+class Choices(NamedTuple):
+    """Values that open work has, for the filter's lists."""
+
+    types: Sequence[str]
+    tenants: Sequence[str]
+    destinations: Sequence[str]
+
+
+def list_operations(
+    session: Session,
+    filters: OperationFilter,
+    *,
+    scopes: Sequence[Scope],
+    sort: Sort,
+    position: Position,
+    now: datetime,
+) -> Page:
+    """One page of rows with COLUMNS; raises InvalidInputError on a cursor that does not fit."""
+    chosen: Select[*tuple[Any, ...]] = select(Operation.id.label("number"), sort.key.label("key")).where(
+        *conditions(filters, scopes=scopes, now=now)
+    )
+    ids = keyset.narrow(chosen, sort=sort, position=position).subquery("page")
+    wide = (
+        select(ids.c.number, ids.c.key, *COLUMNS)
+        .select_from(ids)
+        .join(Operation, Operation.id == ids.c.number)
+        .order_by(*keyset.wide_order(sort, position, key=ids.c.key, number=ids.c.number))
+    )
+    return keyset.fetch(session, wide, sort=sort, position=position)
+
+
+def count_operations(
+    session: Session, filters: OperationFilter, *, scopes: Sequence[Scope], now: datetime
+) -> totals.Total:
+    """How many rows the list has: exact for open work, capped for history."""
+    statement: Select[*tuple[Any, ...]] = select(Operation.id).where(*conditions(filters, scopes=scopes, now=now))
+    return totals.exact(session, statement) if filters.only_open else totals.capped(session, statement)
+
+
+def groups(session: Session, filters: OperationFilter, *, scopes: Sequence[Scope], now: datetime) -> Sequence[Group]:
+    """The largest groups of the filtered open work by type, verdict and cause; at most twelve."""
+    columns = (Operation.type, Operation.verdict, Operation.cause)
+    rows = session.execute(
+        select(*columns, func.count().label("size"))
+        .where(IS_OPEN, *conditions(filters, scopes=scopes, now=now))
+        .group_by(*columns)
+        .order_by(func.count().desc(), Operation.type)
+        .limit(MAX_GROUPS)
+    )
+    return [Group._make(row) for row in rows]
+
+
+def choices(session: Session, *, scopes: Sequence[Scope]) -> Choices:
+    """The types, tenants and destinations of open work within the grants, in order."""
+    columns = (Operation.type, Operation.tenant, Operation.destination)
+    rows = session.execute(select(*columns).where(IS_OPEN, in_scope(scopes)).group_by(*columns)).all()
+    types, tenants, destinations = (sorted({row[index] for row in rows}) for index in range(3))
+    return Choices(types, tenants, destinations)
+
+
+def conditions(filters: OperationFilter, *, scopes: Sequence[Scope], now: datetime) -> list[ColumnElement[bool]]:
+    """The filter and the grants as SQL conditions."""
+    found = [in_scope(scopes), *_among(filters), *_times(filters, now=now)]
+    if filters.only_open:
+        found.append(IS_OPEN)
+    if filters.exceptions:
+        found.append(or_(Operation.state == State.MANUAL_REVIEW.value, Operation.deadline_at < now))
+    if filters.overdue:
+        found.append(Operation.deadline_at < now)
+    if filters.assigned_to == UNASSIGNED:
+        found.append(Operation.assigned_to.is_(None))
+    elif filters.assigned_to:
+        found.append(Operation.assigned_to == filters.assigned_to)
+    if filters.query:
+        ids = matching(filters.query, scopes=scopes).subquery("matches")
+        found.append(Operation.id.in_(select(ids.c.id)))
+    return found
+
+
+def _among(filters: OperationFilter) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = []
+    for column, values in (
+        (Operation.state, frozenset(state.value for state in filters.states)),
+        (Operation.type, filters.types),
+        (Operation.tenant, filters.tenants),
+        (Operation.destination, filters.destinations),
+    ):
+        if values:
+            found.append(column.in_(sorted(values)))
+    for maybe, values in ((Operation.verdict, filters.verdicts), (Operation.cause, filters.causes)):
+        if values:
+            known = maybe.in_(sorted(values - {NONE}))
+            found.append(or_(known, maybe.is_(None)) if NONE in values else known)
+    return found
+
+
+def _times(filters: OperationFilter, *, now: datetime) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = []
+    if filters.min_age is not None:
+        found.append(Operation.created_at <= now - filters.min_age)
+    if filters.max_age is not None:
+        found.append(Operation.created_at > now - filters.max_age)
+    if filters.created_from:
+        found.append(Operation.created_at >= filters.created_from)
+    if filters.created_to:
+        found.append(Operation.created_at < filters.created_to)
+    if filters.confirmed_from:
+        found.append(Operation.confirmed_at >= filters.confirmed_from)
+    return found
