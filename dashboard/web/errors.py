@@ -17,6 +17,7 @@ from dashboard.domain.errors import (
 )
 from dashboard.web import kept
 from dashboard.web.context import person, request_id
+from dashboard.web.filters import url_with
 from dashboard.web.login import resume_page, sign_in_page
 from dashboard.web.navigation import home
 from dashboard.web.wording import in_words
@@ -101,7 +102,15 @@ def _http(error: HTTPException) -> ResponseReturnValue:
 
 
 def _refused(error: OperationsError) -> ResponseReturnValue:
+    if isinstance(error, InvalidInputError) and all(problem.field in request.args for problem in error.problems):
+        return _bad_address(error)
     return error_page(status_of(error), text=in_words(error))
+
+
+def _bad_address(error: InvalidInputError) -> ResponseReturnValue:
+    """Name the parameters that cannot be read, with the address that lacks them."""
+    without = url_with(**{problem.field: None for problem in error.problems})
+    return render_template("errors/address.html", title=TITLES[400], problems=error.problems, without=without), 400
 
 
 def _no_database(error: Exception) -> ResponseReturnValue:

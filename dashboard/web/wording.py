@@ -46,9 +46,16 @@ SENTENCES: Mapping[str, LazyString] = {
     "timezone_unknown": lazy_gettext("Choose one of the time zones in the list."),
     "theme_unknown": lazy_gettext("Choose one of the appearances in the list."),
     # lists
-    "filter_unknown": lazy_gettext("“%(value)s” is not a value of this filter."),
-    "filter_invalid": lazy_gettext("“%(value)s” cannot be read."),
+    "filter_unknown": lazy_gettext("“%(value)s” is none of its values."),
+    "limit_invalid": lazy_gettext("“%(value)s” is not a number of rows from 1 to %(maximum)s."),
+    "age_invalid": lazy_gettext("“%(value)s” is not a length of time such as 90s, 15m, 2h, 3d or 2w."),
+    "moment_invalid": lazy_gettext("“%(value)s” is not a time such as 2026-11-30 or 2026-11-30T12:00:00Z."),
+    "text_too_long": lazy_gettext("“%(value)s” has %(length)s characters; at most %(maximum)s are compared."),
+    "sort_open_only": lazy_gettext(
+        "“%(value)s” sorts open work only. Choose open states, or only what is overdue, to sort by it."
+    ),
     "cursor_invalid": lazy_gettext("This page of the list does not exist. Start from its beginning."),
+    "cursor_twice": lazy_gettext("A page begins behind a row or ends before one, not both."),
     # settings
     "secret_missing": lazy_gettext("Set a secret of at least %(minimum)s characters."),
     "policy_unreadable": lazy_gettext("The file cannot be read: %(reason)s"),
