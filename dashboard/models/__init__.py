@@ -4,6 +4,14 @@ from dashboard.models.actions import Action
 from dashboard.models.audit import AuditEntry, AuditHead
 from dashboard.models.idempotency import IdempotencyRecord
 from dashboard.models.operations import Operation, OperationEvent, OperationPayload
+from dashboard.models.outbox import OutboxMessage
+from dashboard.models.reconciliation import (
+    DestinationBudget,
+    EvidenceItem,
+    PolicyVersion,
+    ReconciliationFinding,
+    ReconciliationRun,
+)
 from dashboard.models.record import Record
 from dashboard.models.users import User, UserGrant
 
@@ -11,10 +19,16 @@ __all__ = [
     "Action",
     "AuditEntry",
     "AuditHead",
+    "DestinationBudget",
+    "EvidenceItem",
     "IdempotencyRecord",
     "Operation",
     "OperationEvent",
     "OperationPayload",
+    "OutboxMessage",
+    "PolicyVersion",
+    "ReconciliationFinding",
+    "ReconciliationRun",
     "Record",
     "User",
     "UserGrant",
