@@ -1,7 +1,8 @@
 """Jinja filters: how times, durations, money and hostile text are shown to the person who looks."""
 
+import re
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, localcontext
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from babel import numbers
@@ -18,17 +19,29 @@ JUST_NOW = timedelta(seconds=45)
 # A unit is taken once there are this many of it: "90 minutes" tells more than "2 hours".
 UNITS = (("w", 7 * 86400), ("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 CAP = 10_000
+DIGITS = 40
+# https://html.spec.whatwg.org/multipage/parsing.html#preprocessing-the-input-stream
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 NONE = "\N{EN DASH}"
 
 
 def install(app: Flask) -> None:
     """Make the filters known to templates."""
+    app.jinja_env.finalize = printable
     app.add_template_filter(visible, "visible")
     for kept in (utc, ago, moment_title, clock_time, duration, money, number, capped, percent):
         app.add_template_filter(kept)
     app.add_template_filter(lambda value, kind: label(kind, value), "label")
     app.add_template_filter(wording.in_words, "in_words")
     app.add_template_filter(wording.field_name, "field_name")
+
+
+def printable(value: object) -> object:
+    """Spell out, in whatever a template prints, the characters that no HTML page may have."""
+    if isinstance(value, str) and UNPRINTABLE.search(value):
+        # translate(), because it leaves markup what it is.
+        return value.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in UNPRINTABLE.findall(value)})
+    return value
 
 
 def utc(at: datetime) -> str:
@@ -77,18 +90,14 @@ def money(amount: str | Decimal | None, currency: str | None) -> str:
     try:
         exact = Decimal(amount)
     except InvalidOperation:
+        exact = Decimal("NaN")
+    if not exact.is_finite():
         return visible(f"{amount} {currency or ''}".strip())
-    digits = max(0, -int(exact.as_tuple().exponent)) if exact.is_finite() else 0
-    if not currency or not currency.isalpha():
-        return visible(
-            f"{numbers.format_decimal(exact, locale=get_locale(), decimal_quantization=False)} {currency or ''}"
-        ).strip()
-    usual = numbers.get_currency_precision(currency)
-    return str(
-        numbers.format_currency(
-            exact, currency, locale=get_locale(), decimal_quantization=digits <= usual, currency_digits=digits <= usual
-        )
-    )
+    with localcontext(prec=DIGITS):  # 24 digits before the point and 6 behind are more than the usual 28
+        if currency and currency.isalpha():
+            return _with_currency(exact, currency)
+        shown = numbers.format_decimal(exact, locale=get_locale(), decimal_quantization=False)
+    return visible(f"{shown} {currency or ''}".strip())
 
 
 def number(value: float | Decimal | None) -> str:
@@ -113,6 +122,15 @@ def person_zone() -> ZoneInfo:
         return ZoneInfo(who.timezone if who and who.timezone else "UTC")
     except (ZoneInfoNotFoundError, ValueError):
         return ZoneInfo("UTC")
+
+
+def _with_currency(exact: Decimal, currency: str) -> str:
+    is_usual = -int(exact.as_tuple().exponent) <= numbers.get_currency_precision(currency)
+    shown = numbers.format_currency(
+        exact, currency, locale=get_locale(), decimal_quantization=is_usual, currency_digits=is_usual
+    )
+    # Babel leaves out what CLDR puts between letters and digits: "CHF 12.00".
+    return re.sub(r"([A-Za-z])(\d)", "\\1\N{NO-BREAK SPACE}\\2", str(shown))
 
 
 def _now() -> datetime:

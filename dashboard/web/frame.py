@@ -21,7 +21,6 @@ def install(app: Flask, settings: Settings) -> None:
     app.config["BABEL_TRANSLATION_DIRECTORIES"] = str(resource_dir("translations"))
     Babel(app, locale_selector=_language, timezone_selector=_timezone)
     app.jinja_env.globals.update(static_url=static_url, vendor=vendor_url)
-    app.jinja_options = {**app.jinja_options, "autoescape": True}
     app.context_processor(lambda: _variables(settings))
 
 

@@ -78,5 +78,3 @@ def takes(path: str, method: str) -> bool:
 
 def _is_text(name: str) -> bool:
     return name not in NEVER_KEPT and "password" not in name
-
-

@@ -56,10 +56,6 @@ SENTENCES: Mapping[str, LazyString] = {
     ),
     "cursor_invalid": lazy_gettext("This page of the list does not exist. Start from its beginning."),
     "cursor_twice": lazy_gettext("A page begins behind a row or ends before one, not both."),
-    # settings
-    "secret_missing": lazy_gettext("Set a secret of at least %(minimum)s characters."),
-    "policy_unreadable": lazy_gettext("The file cannot be read: %(reason)s"),
-    "policy_invalid": lazy_gettext("%(reason)s"),
 }
 
 

@@ -21,7 +21,7 @@ class PageClient(FlaskClient):
     """Flask's client, with a check of each answer and forms sent with their token."""
 
     def open(self, *args: Any, **kwargs: Any) -> TestResponse:
-        response = super().open(*args, **kwargs)
+        response = super().open(*args, **{"buffered": True, **kwargs})
         check_headers(response)
         if response.mimetype == "text/html" and response.text and response.status_code not in range(300, 400):
             check_page(response.text)
@@ -32,6 +32,10 @@ class PageClient(FlaskClient):
         response = self.get(path, **kwargs)
         assert response.status_code == 200, response.status
         return parse(response.text)
+
+    def is_signed_in(self) -> bool:
+        """Tell whether the sign-in page sends this browser on."""
+        return self.get("/login").status_code == 302
 
     def token(self) -> str:
         """Give the token of this session's forms."""
@@ -113,7 +117,7 @@ def references(page: Element) -> Iterator[tuple[Element, str]]:
 
 def inline_code(page: Element) -> Iterator[tuple[Element, str]]:
     for element in page.iter():
-        yield from ((element, name) for name in element.keys() if name == "style" or name.startswith(("on", "hx-on")))
+        yield from ((element, name) for name in element.attrib if name == "style" or name.startswith(("on", "hx-on")))
         if element.tag == "style" or (element.tag == "script" and not element.get("src")):
             yield element, "code of its own"
 

@@ -5,6 +5,8 @@ from itertools import count
 
 import pytest
 from flask import Flask
+from jinja2 import FileSystemBytecodeCache
+from pydantic import SecretStr
 
 from dashboard.app import create_app
 from dashboard.config import Settings
@@ -23,12 +25,19 @@ AddUser = Callable[..., str]
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(secret_key="a secret of the tests", cookie_secure=False)
+    return Settings(secret_key=SecretStr("a secret of the tests"), cookie_secure=False)
+
+
+@pytest.fixture(scope="session")
+def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBytecodeCache:
+    """Where the templates are kept once they are compiled: each test makes an application of its own."""
+    return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
 
 
 @pytest.fixture
-def app(settings: Settings, sqlite_database: Database) -> Flask:
+def app(settings: Settings, sqlite_database: Database, compiled_templates: FileSystemBytecodeCache) -> Flask:
     app = create_app(settings, database=sqlite_database)
+    app.jinja_env.bytecode_cache = compiled_templates
     app.test_client_class = PageClient
     return app
 

@@ -1,0 +1,117 @@
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+import pytest
+from flask import Flask, g, render_template_string
+from markupsafe import Markup
+
+from dashboard.services.users import Person
+from dashboard.web import formatting
+
+AT = datetime(2026, 11, 30, 23, 5, 9, 123457, tzinfo=UTC)
+ANA = Person(1, "ana@shop.example", 1, "en", None, "system", shortcuts=True, disabled_at=None, grants=())
+
+
+@pytest.fixture(autouse=True)
+def request_of_ana(app: Flask) -> Iterator[None]:
+    with app.test_request_context():
+        g.person = ANA
+        g.shown_at = AT
+        yield
+
+
+def test_machines_read_times_in_utc() -> None:
+    madrid = AT.astimezone(ZoneInfo("Europe/Madrid"))
+    assert formatting.utc(madrid) == "2026-11-30T23:05:09.123457Z"
+
+
+@pytest.mark.parametrize(
+    ("zone", "shown"),
+    [
+        (None, "30 Nov 2026, 23:05:09 UTC"),
+        ("Europe/Madrid", "1 Dec 2026, 00:05:09 CET"),
+        ("Asia/Kathmandu", "1 Dec 2026, 04:50:09 +0545"),
+        ("No/Such_Zone", "30 Nov 2026, 23:05:09 UTC"),
+    ],
+)
+def test_people_read_times_in_their_zone(zone: str | None, shown: str) -> None:
+    g.person = replace(ANA, timezone=zone)
+    assert formatting.moment_title(AT) == shown
+
+
+@pytest.mark.parametrize(
+    ("distance", "shown"),
+    [
+        (timedelta(seconds=-3), "just now"),
+        (timedelta(minutes=-5), "5 minutes ago"),
+        (timedelta(minutes=-80), "80 minutes ago"),
+        (timedelta(hours=-3), "3 hours ago"),
+        (timedelta(days=-400), "13 months ago"),
+        (timedelta(hours=2), "in 2 hours"),
+    ],
+)
+def test_times_are_told_from_now(distance: timedelta, shown: str) -> None:
+    assert formatting.ago(AT + distance) == shown
+
+
+@pytest.mark.parametrize(
+    ("length", "shown"),
+    [
+        (None, "–"),
+        (0, "0 s"),
+        (59.9, "59 s"),
+        (3600, "1 h"),
+        (timedelta(days=2, hours=4, minutes=9), "2 d 4 h"),
+        (timedelta(days=2, minutes=9), "2 d"),
+        (-90, "-1 min 30 s"),
+    ],
+)
+def test_durations_are_told_in_two_units(length: timedelta | float | None, shown: str) -> None:
+    assert formatting.duration(length) == shown
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "shown"),
+    [
+        (None, None, "–"),
+        ("318.93", "EUR", "€318.93"),
+        ("1234567.5", "USD", "$1,234,567.50"),
+        ("0.000001", "EUR", "€0.000001"),
+        ("1500", "JPY", "¥1,500"),
+        ("123456789012345678901234.000001", "EUR", "€123,456,789,012,345,678,901,234.000001"),
+        ("-10", None, "-10"),
+        ("12", "CHF", "CHF\xa012.00"),
+        ("-12", "CHF", "-CHF\xa012.00"),
+        ("NaN", "EUR", "NaN EUR"),
+        ("12", "<b>", "12 <b>"),
+        ("a lot\u202e", "EUR", "a lot\\u202e EUR"),
+    ],
+)
+def test_money_is_exact_and_in_the_persons_language(amount: str | None, currency: str | None, shown: str) -> None:
+    assert formatting.money(amount, currency) == shown
+
+
+@pytest.mark.parametrize(("count", "shown"), [(0, "0"), (9999, "9,999"), (10_000, "10,000"), (10_001, "10,000+")])
+def test_counts_of_history_are_capped(count: int, shown: str) -> None:
+    assert formatting.capped(count) == shown
+
+
+def test_shares_are_shown_as_percentages() -> None:
+    assert (formatting.percent(0.01234), formatting.percent(None)) == ("1.2%", "–")
+
+
+def test_numbers_are_grouped() -> None:
+    assert formatting.number(Decimal("1234.5")) == "1,234.5"
+
+
+def test_what_no_page_may_have_is_spelled_out_and_markup_stays() -> None:
+    shown = render_template_string("{{ text }}{{ markup }}", text="a\x00<b>\ufdd0👩‍👧\n", markup=Markup("<i>\x07</i>"))
+    assert shown == "a\\u0000&lt;b&gt;\\ufdd0👩‍👧\n<i>\\u0007</i>"
+
+
+def test_values_have_names_and_unknown_ones_are_shown_as_they_are() -> None:
+    shown = render_template_string("{{ 'sent_unknown'|label('cause') }}, {{ 'new\u202e_one'|label('cause') }}")
+    assert shown == "Sent, answer unknown, new\\u202e one"
