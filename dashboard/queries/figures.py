@@ -32,9 +32,17 @@ class Percentiles(NamedTuple):
     p95: timedelta | None = None
 
 
+class AgeCounts(NamedTuple):
+    """Open operations of one age bucket; those past their deadline and those in review among them."""
+
+    open: int = 0
+    overdue: int = 0
+    review: int = 0
+
+
 @dataclass(frozen=True)
 class TypeFigures:
-    """Open work of one type; `ages` and `review_ages` count by the name of the age bucket."""
+    """Open work of one type; `ages` counts by the name of the age bucket."""
 
     type: str
     states: Mapping[str, int]
@@ -42,8 +50,7 @@ class TypeFigures:
     overdue: int
     oldest: datetime
     percentiles: Percentiles
-    ages: Mapping[str, int]
-    review_ages: Mapping[str, int]
+    ages: Mapping[str, AgeCounts]
 
     @property
     def open(self) -> int:
@@ -56,11 +63,20 @@ class TypeFigures:
 
 
 class Divergence(NamedTuple):
-    """Of the operations created in the last 30 days and given a verdict, how many diverge."""
+    """The verdicts of operations created in the last 30 days, counted; how many of them diverge."""
 
-    divergent: int
-    judged: int
+    verdicts: Mapping[str, int]
     since: datetime
+
+    @property
+    def divergent(self) -> int:
+        """How many found something else than expected."""
+        return self.verdicts.get(Verdict.DIVERGENT.value, 0)
+
+    @property
+    def judged(self) -> int:
+        """How many have a verdict at all."""
+        return sum(self.verdicts.values())
 
     @property
     def rate(self) -> float | None:
@@ -69,7 +85,7 @@ class Divergence(NamedTuple):
 
 
 class Confirmation(NamedTuple):
-    """Time from creation to confirmation over the newest confirmations; `since` is the oldest of them."""
+    """Time from creation to confirmation of all that were confirmed at or after `since`; about the newest 1,000."""
 
     p95: timedelta | None
     size: int
@@ -99,6 +115,11 @@ class Overview:
         if name in set(State):
             return sum(found.of(State(name)) for found in self.types)
         return sum(getattr(found, name) for found in self.types)
+
+    def aged(self, bucket: str) -> AgeCounts:
+        """The sum over types of one age bucket."""
+        found = [each.ages.get(bucket, AgeCounts()) for each in self.types]
+        return AgeCounts(*(sum(counts[index] for counts in found) for index in range(len(AgeCounts._fields))))
 
 
 def overview(session: Session, *, scopes: Sequence[Scope], now: datetime) -> Overview:
@@ -155,13 +176,15 @@ def _by_type(session: Session, *, scopes: Sequence[Scope], now: datetime) -> lis
     grouped: dict[str, list[Any]] = {}
     for row in rows:
         grouped.setdefault(row.type, []).append(row)
-    found = [_of_type(name, group, ages.get(name, {}), percentiles[name]) for name, group in grouped.items()]
+    # Each query sees the newest rows, so a type may be in one of them and not yet in the others.
+    found = [
+        _of_type(name, group, ages.get(name, {}), percentiles.get(name, Percentiles()))
+        for name, group in grouped.items()
+    ]
     return sorted(found, key=lambda each: (-each.exceptions, -each.open, each.type))
 
 
-def _of_type(
-    name: str, rows: Sequence[Any], ages: Mapping[str, tuple[int, int]], percentiles: Percentiles
-) -> TypeFigures:
+def _of_type(name: str, rows: Sequence[Any], ages: Mapping[str, AgeCounts], percentiles: Percentiles) -> TypeFigures:
     states = {row.state: row.size for row in rows}
     overdue = {row.state: int(row.overdue) for row in rows}
     review = states.get(State.MANUAL_REVIEW.value, 0)
@@ -172,23 +195,24 @@ def _of_type(
         overdue=sum(overdue.values()),
         oldest=min(row.oldest for row in rows),
         percentiles=percentiles,
-        ages={bucket: counts[0] for bucket, counts in ages.items()},
-        review_ages={bucket: counts[1] for bucket, counts in ages.items() if counts[1]},
+        ages=ages,
     )
 
 
-def _ages(session: Session, *, scopes: Sequence[Scope], now: datetime) -> dict[str, dict[str, tuple[int, int]]]:
-    """Open operations, and those in review among them, by type and age bucket."""
+def _ages(session: Session, *, scopes: Sequence[Scope], now: datetime) -> dict[str, dict[str, AgeCounts]]:
+    """Open operations by type and age bucket."""
     bounds = [(Operation.created_at > now - bucket.upper, bucket.name) for bucket in AGE_BUCKETS if bucket.upper]
     bucket = case(*bounds, else_=AGE_BUCKETS[-1].name).label("bucket")
-    inner = select(Operation.type, bucket, Operation.state).where(IS_OPEN, in_scope(scopes)).subquery("aged")
+    columns = (Operation.type, bucket, Operation.state, Operation.deadline_at)
+    inner = select(*columns).where(IS_OPEN, in_scope(scopes)).subquery("aged")
+    overdue = func.sum(case((inner.c.deadline_at < now, 1), else_=0))
     review = func.sum(case((inner.c.state == State.MANUAL_REVIEW.value, 1), else_=0))
     rows = session.execute(
-        select(inner.c.type, inner.c.bucket, func.count(), review).group_by(inner.c.type, inner.c.bucket)
+        select(inner.c.type, inner.c.bucket, func.count(), overdue, review).group_by(inner.c.type, inner.c.bucket)
     )
-    found: dict[str, dict[str, tuple[int, int]]] = {}
-    for name, age, count, in_review in rows:
-        found.setdefault(name, {})[age] = (count, int(in_review))
+    found: dict[str, dict[str, AgeCounts]] = {}
+    for name, age, *counts in rows:
+        found.setdefault(name, {})[age] = AgeCounts(*(int(count) for count in counts))
     return found
 
 
@@ -233,19 +257,26 @@ def _divergence(session: Session, *, scopes: Sequence[Scope], now: datetime) -> 
         )
         .group_by(Operation.verdict)
     )
-    counts = {row[0]: row[1] for row in rows}
-    return Divergence(counts.get(Verdict.DIVERGENT.value, 0), sum(counts.values()), since)
+    return Divergence({verdict: count for verdict, count in rows if verdict}, since)
 
 
 def _confirmation(session: Session, *, scopes: Sequence[Scope]) -> Confirmation:
-    confirmed = (Operation.state == State.CONFIRMED.value, in_scope(scopes))
     rows = session.execute(
         select(Operation.created_at, Operation.confirmed_at)
-        .where(Operation.confirmed_at.is_not(None), *confirmed)
+        .where(Operation.confirmed_at.is_not(None), Operation.state == State.CONFIRMED.value, in_scope(scopes))
         .order_by(Operation.confirmed_at.desc(), Operation.id.desc())
-        .limit(CONFIRMED_SAMPLE)
+        .limit(CONFIRMED_SAMPLE + 1)
     ).all()
-    if not rows:
+    sample = _whole_instants(rows)
+    if not sample:
         return Confirmation(None, 0, None)
-    times = sorted(max(row.confirmed_at - row.created_at, timedelta()) for row in rows)
-    return Confirmation(times[(len(times) * 95 + 99) // 100 - 1], len(times), rows[-1].confirmed_at)
+    times = sorted(max(row.confirmed_at - row.created_at, timedelta()) for row in sample)
+    return Confirmation(times[(len(times) * 95 + 99) // 100 - 1], len(times), sample[-1].confirmed_at)
+
+
+def _whole_instants(rows: Sequence[Any]) -> Sequence[Any]:
+    """The newest 1,000 without an instant that reaches beyond them, so that the list from `since` has these rows."""
+    if len(rows) <= CONFIRMED_SAMPLE:
+        return rows
+    cut = rows[-1].confirmed_at
+    return [row for row in rows if row.confirmed_at > cut] or rows[:CONFIRMED_SAMPLE]

@@ -139,9 +139,10 @@ def list_operations(
 def count_operations(
     session: Session, filters: OperationFilter, *, scopes: Sequence[Scope], now: datetime
 ) -> totals.Total:
-    """How many rows the list has: exact for open work, capped for history."""
+    """How many rows the list has: exact for open work, capped for history; a search counts what it looks at."""
     statement: Select[*tuple[Any, ...]] = select(Operation.id).where(*conditions(filters, scopes=scopes, now=now))
-    return totals.exact(session, statement) if filters.only_open else totals.capped(session, statement)
+    bounded = filters.only_open or filters.query
+    return totals.exact(session, statement) if bounded else totals.capped(session, statement)
 
 
 def groups(session: Session, filters: OperationFilter, *, scopes: Sequence[Scope], now: datetime) -> Sequence[Group]:
@@ -151,7 +152,7 @@ def groups(session: Session, filters: OperationFilter, *, scopes: Sequence[Scope
         select(*columns, func.count().label("size"))
         .where(IS_OPEN, *conditions(filters, scopes=scopes, now=now))
         .group_by(*columns)
-        .order_by(func.count().desc(), Operation.type)
+        .order_by(func.count().desc(), *columns)
         .limit(MAX_GROUPS)
     )
     return [Group._make(row) for row in rows]
@@ -179,8 +180,8 @@ def conditions(filters: OperationFilter, *, scopes: Sequence[Scope], now: dateti
     elif filters.assigned_to:
         found.append(Operation.assigned_to == filters.assigned_to)
     if filters.query:
-        ids = matching(filters.query, scopes=scopes).subquery("matches")
-        found.append(Operation.id.in_(select(ids.c.id)))
+        ids = matching(filters.query, within=found).subquery("matches")
+        return [Operation.id.in_(select(ids.c.id))]
     return found
 
 
