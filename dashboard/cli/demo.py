@@ -1,0 +1,130 @@
+"""`dashboard demo`: a shop to look around in, ready in seconds."""
+
+import io
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from sqlalchemy import select
+
+from dashboard.app import create_app
+from dashboard.cli.demo_shop import POLICIES, shop_lines
+from dashboard.cli.serve import is_taken, listen, run
+from dashboard.cli.setup import command_line_actor, opened_database
+from dashboard.config import Settings
+from dashboard.db import Database, clock, reading, transact
+from dashboard.domain.permissions import Grant, Role
+from dashboard.models import User
+from dashboard.services import schema, users
+from dashboard.services.import_rows import Rejected
+from dashboard.services.importing import import_lines
+from dashboard.services.policies import load_policies
+
+PASSWORD = "prove-it-then-repair-it"  # noqa: S105 - of the demo's made-up people, printed at its start
+PORTS_TRIED = 20
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+MAY = {
+    Role.SUPPORT: "finds, notes, escalates",
+    Role.OPERATOR: "decides and repairs",
+    Role.MANAGER: "reviews, reopens, verifies the audit log",
+    Role.ADMIN: "sees the audit log; no operations",
+}
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(1, 65535), help="First port to try.")
+@click.option("--database", "path", type=click.Path(dir_okay=False, path_type=Path), help="Keep the shop in this file.")
+@click.option("--no-serve", is_flag=True, help="Only make the shop in the file named by --database.")
+def demo(*, host: str, port: int, path: Path | None, no_serve: bool) -> None:
+    """Make a believable shop in an embedded SQLite file and serve it until Ctrl-C.
+
+    The shop is dated from now and removed at the end, unless --database keeps it.
+    """
+    if no_serve and path is None:
+        raise click.UsageError("--no-serve needs --database, or nothing would be left.")
+    with _file(path) as file:
+        settings = Settings(
+            database_url=f"sqlite:///{file}", demo=True, cookie_secure=False, environment="demo", policies=POLICIES
+        )
+        with opened_database(settings) as database:
+            prepare(database)
+        if no_serve:
+            click.echo(f"The demo's shop is in {file}.")
+            return
+        _serve(settings, host=host, port=port)
+
+
+def prepare(database: Database) -> None:
+    """Fill the database with the shop and one person a role; one that is filled already stays as it is."""
+    schema.upgrade(database)
+    with reading(database) as session:
+        if session.scalar(select(User.id).limit(1)) is not None:
+            return
+        now = clock(session)
+    policies = load_policies(POLICIES)
+    import_lines(
+        database,
+        source=io.BytesIO(b"".join(shop_lines(now=now, policy_hash=policies.hash))),
+        name="demo shop",
+        actor=command_line_actor(),
+        policies=policies,
+        reject=_stop,
+    )
+    for role in Role:
+        _add(database, role)
+
+
+def _add(database: Database, role: Role) -> None:
+    transact(
+        database,
+        lambda session: users.add_user(
+            session,
+            actor=command_line_actor(),
+            email=f"{role}@example.com",
+            password=PASSWORD,
+            grants=(Grant(role),),
+            now=clock(session),
+        ),
+    )
+
+
+def _stop(rejected: Rejected) -> None:
+    raise AssertionError(f"the demo's own line {rejected.number} was rejected: {rejected.problems}")
+
+
+def _serve(settings: Settings, *, host: str, port: int) -> None:
+    app = create_app(settings)
+    opened, taken = _listen_nearby(host, first=port)
+    if taken != port:
+        click.echo(f"Port {port} is taken; using {taken}.")
+    if host not in LOOPBACK:
+        click.echo("Warning: the demo's password is public, and whoever reaches this address can sign in.", err=True)
+    click.echo(f"\nThe demo is at http://{host}:{taken}/ - Ctrl-C ends it.\n")
+    for role in Role:
+        click.echo(f"  {f'{role}@example.com':<24}{PASSWORD:<28}{MAY[role]}")
+    click.echo()
+    run(app, opened)
+
+
+def _listen_nearby(host: str, *, first: int) -> tuple[socket.socket, int]:
+    last = min(first + PORTS_TRIED, 65536) - 1
+    for port in range(first, last + 1):
+        try:
+            return listen(host, port), port
+        except OSError as error:
+            if not is_taken(error):
+                raise click.UsageError(f"Cannot listen at {host}:{port}: {error.strerror}.") from error
+    raise click.UsageError(f"All ports from {first} to {last} are taken: choose another --port.")
+
+
+@contextmanager
+def _file(path: Path | None) -> Iterator[Path]:
+    if path:
+        yield path.absolute()
+        return
+    with tempfile.TemporaryDirectory(prefix="operations-demo-") as folder:
+        yield Path(folder) / "shop.sqlite3"

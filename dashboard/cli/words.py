@@ -1,0 +1,92 @@
+"""The words of the command line for the codes of errors and problems; each says how to mend it."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from dashboard.domain.errors import InvalidInputError, OperationsError, Problem
+
+WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        # Errors of a command
+        "database_not_ready": "The database is {current}, this release needs {needed}: run `dashboard db upgrade`.",
+        "not_found": "There is no {email}.",
+        # Settings and policies
+        "secret_missing": "Set it to a secret of at least {minimum} characters.",
+        "policy_unreadable": "The policy file cannot be read: {reason}.",
+        "policy_invalid": "The policy is wrong: {reason}.",
+        # People
+        "email_invalid": "Give an e-mail address, such as support@example.com.",
+        "email_taken": "Somebody has this address already; `dashboard user grant` adds a role.",
+        "password_too_short": "Choose a password of at least {minimum} characters.",
+        "password_too_long": "Choose a password of at most {maximum} characters.",
+        "password_too_simple": "Choose a password that is neither the address nor one repeated character.",
+        "scope_invalid": "Give a name of 1 to {maximum} characters.",
+        # A line of a file as a whole
+        "not_json": "The line is not JSON ({reason}, column {column}): write one whole JSON object on one line.",
+        "not_utf8": "The line is not UTF-8 (byte {position}): save the file as UTF-8, and export a cut line again.",
+        "not_an_object": 'The line is no JSON object: write one, such as {{"kind": "operation", ...}}.',
+        "line_too_long": "The line is longer than {maximum} bytes: leave out what is not needed.",
+        "too_deep": "It is nested deeper than {maximum} levels: flatten it.",
+        "duplicate_name": "The name stands twice in one object: keep one of them.",
+        "database_refused": "The database refuses the line ({reason}): check its values.",
+        # One field of a line
+        "kind_missing": "The line does not say what it is: add one of {allowed}.",
+        "kind_unknown": "There is no such kind: write one of {allowed}.",
+        "missing": "The field is missing: add it.",
+        "extra_forbidden": "There is no such field: remove it or correct its name.",
+        "string_type": "It must be text in quotes; it cannot be null, a number or true.",
+        "string_too_short": "It must not be empty.",
+        "string_too_long": "It is longer than {max_length} characters: shorten it.",
+        "string_unicode": "The text holds half a character (a lone surrogate): write the whole character.",
+        "string_pattern_mismatch": "It must be one of processing, pending, completed or failed.",
+        "text_nul": "The text holds a NUL character: remove it.",
+        "text_surrogate": "The text holds half a character (a lone surrogate): write the whole character.",
+        "operation_id_invalid": (
+            "It must be 1 to 128 letters A-Z or a-z, digits or . _ : ~ - and begin with a letter or digit."
+        ),
+        "operation_unknown": (
+            "No operation of this name is in the database or earlier in the file: put its line before this one."
+        ),
+        "enum": "It must be one of {expected}.",
+        "int_type": "It must be a whole number without quotes.",
+        "greater_than_equal": "It must be at least {ge}.",
+        "less_than_equal": "It must be at most {le}.",
+        "dict_type": "It must be a JSON object.",
+        "list_type": "It must be a JSON list.",
+        "too_short": "The list must have {min_length} entries.",
+        "too_long": "The list must have {max_length} entries.",
+        "number_lost": "It holds a number that cannot be kept exactly: write it as text in quotes.",
+        "time_invalid": 'It must be a time in quotes with its zone, such as "2026-11-30T10:00:00Z".',
+        "time_naive": "The time has no zone: add Z for UTC, or an offset such as +01:00.",
+        "time_range": "The time lies before 1970 or after 9998: correct it.",
+        "amount_invalid": 'It must be a plain decimal number in quotes, such as "10.50".',
+        "amount_alone": "An amount needs a currency and a currency an amount: give both or neither.",
+        "currency_invalid": "It must be a currency code of three capital letters, such as EUR.",
+    }
+)
+
+
+def in_words(code: str, details: Mapping[str, object]) -> str:
+    """Give the sentence for a code; one that has none is told as it is."""
+    template = WORDS.get(code)
+    if template is None:
+        return " ".join([code.replace("_", " "), *(f"{name}={value}" for name, value in details.items())])
+    return template.format_map({name: _listed(value) for name, value in details.items()})
+
+
+def problem_in_words(problem: Problem) -> str:
+    """Give the sentence for one bad field, without its name."""
+    return in_words(problem.code, problem.details)
+
+
+def lines_of(error: OperationsError) -> Iterator[str]:
+    """Give one line for each thing that is wrong."""
+    if not isinstance(error, InvalidInputError):
+        yield in_words(error.code, error.details)
+        return
+    for problem in error.problems:
+        yield f"{problem.field}: {problem_in_words(problem)}"
+
+
+def _listed(value: object) -> object:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else value
