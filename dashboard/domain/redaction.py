@@ -5,6 +5,7 @@ Three rules, each enough alone: the name of a field, the look of a value, and th
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 REDACTED = "[redacted]"
 MAX_DEPTH = 64
@@ -76,8 +77,19 @@ def redact(value: object, *, paths: Iterable[str] = ()) -> object:
 
     The value is what JSON can hold. What is nested deeper than MAX_DEPTH is replaced whole.
     """
-    hidden = frozenset(tuple(_fold(part) for part in path.split(".")) for path in paths)
-    return _redact(value, (), hidden, 0)
+    return _redact(value, (), _folded(paths), 0)
+
+
+def redact_fields(fields: Mapping[str, object], *, paths: Iterable[str] = ()) -> dict[str, object]:
+    """Redact an object of named fields, as `redact` does."""
+    return _redact_mapping(fields, (), _folded(paths), 0)
+
+
+def both_sides(paths: Iterable[str]) -> tuple[str, ...]:
+    """Add to each path into `expected` the same one into `actual`, or the other side would tell what is hidden."""
+    named = tuple(paths)
+    mirrored = ("actual." + path.removeprefix("expected.") for path in named if path.startswith("expected."))
+    return (*named, *mirrored)
 
 
 def redact_text(text: str) -> str:
@@ -91,6 +103,10 @@ def is_secret_name(name: str) -> bool:
     """Tell whether a field of this name holds a secret; case, '-' and '_' make no difference."""
     folded = f"_{_fold(name)}_"
     return any(f"_{secret}_" in folded for secret in SECRET_NAMES)
+
+
+def _folded(paths: Iterable[str]) -> "frozenset[_Path]":
+    return frozenset(tuple(_fold(part) for part in path.split(".")) for path in paths)
 
 
 def _fold(name: str) -> str:
@@ -115,7 +131,7 @@ def _redact(value: object, path: _Path, hidden: frozenset[_Path], depth: int) ->
 
 
 def _redact_mapping(
-    value: Mapping[object, object], path: _Path, hidden: frozenset[_Path], depth: int
+    value: Mapping[Any, object], path: _Path, hidden: frozenset[_Path], depth: int
 ) -> dict[str, object]:
     named_secret = is_secret_name(str(value.get("name", "")))
     kept: dict[str, object] = {}

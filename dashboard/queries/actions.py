@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy import ColumnElement, Select, and_, select
 from sqlalchemy.orm import Session, aliased
 
 from dashboard.domain.errors import NotFoundError
@@ -72,17 +72,16 @@ def count_actions(session: Session, filters: ActionFilter, *, scopes: Sequence[S
 
 
 def get_action(session: Session, number: int, *, scopes: Sequence[Scope]) -> Any:
-    """One action, its operation's id and state, and its child's; NotFoundError outside the grants."""
+    """One action, its operation, and its child's id and state where the grants reach it; else NotFoundError."""
     row = session.execute(
         select(
             Action,
-            Operation.operation_id,
-            Operation.state.label("operation_state"),
+            Operation,
             _Child.operation_id.label("child_operation_id"),
             _Child.state.label("child_state"),
         )
         .join(Operation, Operation.id == Action.operation_id)
-        .outerjoin(_Child, _Child.id == Action.child_id)
+        .outerjoin(_Child, _visible_child(scopes))
         .where(Action.id == number, in_scope(scopes, tenant=Action.tenant, type=Action.type))
     ).one_or_none()
     if row is None:
@@ -90,7 +89,7 @@ def get_action(session: Session, number: int, *, scopes: Sequence[Scope]) -> Any
     return row
 
 
-def actions_of(session: Session, number: int) -> Sequence[Any]:
+def actions_of(session: Session, number: int, *, scopes: Sequence[Scope]) -> Sequence[Any]:
     """The newest actions asked for on the operation with this row number; at most twenty."""
     return session.execute(
         select(
@@ -104,11 +103,16 @@ def actions_of(session: Session, number: int) -> Sequence[Any]:
             _Child.operation_id.label("child_operation_id"),
             _Child.state.label("child_state"),
         )
-        .outerjoin(_Child, _Child.id == Action.child_id)
+        .outerjoin(_Child, _visible_child(scopes))
         .where(Action.operation_id == number)
         .order_by(Action.id.desc())
         .limit(20)
     ).all()
+
+
+def _visible_child(scopes: Sequence[Scope]) -> ColumnElement[bool]:
+    # A compensation has a type of its own, which a grant for the parent's type need not reach.
+    return and_(_Child.id == Action.child_id, in_scope(scopes, tenant=_Child.tenant, type=_Child.type))
 
 
 def _conditions(filters: ActionFilter, *, scopes: Sequence[Scope]) -> list[ColumnElement[bool]]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, false, func, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from dashboard.domain.states import EventKind
 from dashboard.models import OperationEvent
@@ -15,10 +15,7 @@ SHOWN_REASON = 2000
 
 
 class TimelineEntry(NamedTuple):
-    """An event as the timeline shows it.
-
-    `reason` is cut to 2,000 characters; `reason_length` tells whether there is more.
-    """
+    """An event as the timeline shows it; there `reason` is cut to 2,000 characters and `reason_cut` says so."""
 
     seq: int
     at: datetime
@@ -29,9 +26,17 @@ class TimelineEntry(NamedTuple):
     actor_id: str | None
     cause: str | None
     reason: str | None
-    reason_length: int | None
+    reason_cut: bool
     evidence: Mapping[str, Any] | None
     policy_hash: str | None
+
+
+class Probe(NamedTuple):
+    """A question to the destination: what it showed (None: nothing), and how many candidates it found."""
+
+    at: datetime
+    actual: Mapping[str, Any] | None
+    candidates: int | None
 
 
 class LastChange(NamedTuple):
@@ -43,46 +48,42 @@ class LastChange(NamedTuple):
 
 def timeline(session: Session, number: int, *, limit: int = TIMELINE_LIMIT) -> Sequence[TimelineEntry]:
     """The newest events of the operation with this row number, newest first; at most `limit`."""
-    event = OperationEvent
+    # One character more than is shown tells whether there is more: length() counts bytes on one of the engines.
+    reason = func.substr(OperationEvent.reason, 1, SHOWN_REASON + 1)
     rows = session.execute(
-        select(
-            event.seq,
-            event.at,
-            event.kind,
-            event.from_state,
-            event.to_state,
-            event.actor_kind,
-            event.actor_id,
-            event.cause,
-            func.substr(event.reason, 1, SHOWN_REASON).label("reason"),
-            func.length(event.reason).label("reason_length"),
-            event.evidence,
-            event.policy_hash,
-        )
-        .where(event.operation_id == number)
-        .order_by(event.seq.desc())
+        select(*_columns(reason))
+        .where(OperationEvent.operation_id == number)
+        .order_by(OperationEvent.seq.desc())
         .limit(limit)
     )
-    return [TimelineEntry._make(row) for row in rows]
+    return [_cut(TimelineEntry._make(row)) for row in rows]
 
 
-def whole_reason(session: Session, number: int, seq: int) -> str | None:
-    """The uncut reason of one event; None where there is no such event or it gave none."""
-    return session.scalar(
-        select(OperationEvent.reason).where(OperationEvent.operation_id == number, OperationEvent.seq == seq)
-    )
+def event_of(session: Session, number: int, seq: int) -> TimelineEntry | None:
+    """One event with its whole reason; None where there is no such event."""
+    row = session.execute(
+        select(*_columns(OperationEvent.reason)).where(OperationEvent.operation_id == number, OperationEvent.seq == seq)
+    ).one_or_none()
+    return TimelineEntry._make(row) if row else None
 
 
-def last_actual(session: Session, number: int) -> Mapping[str, Any] | None:
-    """What the destination last showed when it was probed, or None if it never answered."""
-    evidence = session.scalar(
-        select(OperationEvent.evidence)
+def last_probe(session: Session, number: int) -> Probe | None:
+    """The newest probe of the operation, or None where the destination was never asked."""
+    row = session.execute(
+        select(OperationEvent.at, OperationEvent.evidence)
         .where(OperationEvent.operation_id == number, OperationEvent.kind == EventKind.PROBE.value)
         .order_by(OperationEvent.seq.desc())
         .limit(1)
+    ).one_or_none()
+    if row is None:
+        return None
+    evidence = row.evidence if isinstance(row.evidence, Mapping) else {}
+    actual, candidates = evidence.get("actual"), evidence.get("candidates")
+    return Probe(
+        row.at,
+        actual if isinstance(actual, Mapping) else None,
+        candidates if type(candidates) is int else None,
     )
-    actual = (evidence or {}).get("actual")
-    return actual if isinstance(actual, Mapping) else None
 
 
 def last_change(session: Session, number: int) -> LastChange | None:
@@ -94,3 +95,28 @@ def last_change(session: Session, number: int) -> LastChange | None:
         .limit(1)
     ).one_or_none()
     return LastChange._make(row) if row else None
+
+
+def _columns(reason: ColumnElement[Any] | InstrumentedAttribute[Any]) -> tuple[Any, ...]:
+    event = OperationEvent
+    return (
+        event.seq,
+        event.at,
+        event.kind,
+        event.from_state,
+        event.to_state,
+        event.actor_kind,
+        event.actor_id,
+        event.cause,
+        reason.label("reason"),
+        false().label("reason_cut"),
+        event.evidence,
+        event.policy_hash,
+    )
+
+
+def _cut(entry: TimelineEntry) -> TimelineEntry:
+    whole = entry.reason or ""
+    if len(whole) <= SHOWN_REASON:
+        return entry
+    return entry._replace(reason=whole[:SHOWN_REASON], reason_cut=True)

@@ -11,18 +11,18 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from dashboard.db import Database, clock, transact
-from dashboard.domain.actions import REASON_CODES, ActionName, Evidence, available_actions, check_evidence
+from dashboard.db import Database, clock
+from dashboard.domain.actions import REASON_CODES, ActionName, Evidence, check_evidence
 from dashboard.domain.errors import (
     InvalidInputError,
     LostRaceError,
-    NotAllowedError,
     NotFoundError,
     OperationsError,
     Problem,
     TransitionError,
 )
-from dashboard.domain.permissions import ACTION_PERMISSION, Actor, Permission, allows, scopes
+from dashboard.domain.permissions import Actor, Permission, scopes
+from dashboard.domain.redaction import both_sides
 from dashboard.domain.risk import RiskAssessment, assess_duplication
 from dashboard.domain.states import Cause, State, Trigger, targets
 from dashboard.domain.text import is_operation_id
@@ -30,18 +30,19 @@ from dashboard.domain.verdicts import Verdict
 from dashboard.models import Action, Operation
 from dashboard.queries.history import last_change
 from dashboard.queries.scoping import in_scope
-from dashboard.services import compensations, decisions
+from dashboard.services import compensations, decisions, offers
 from dashboard.services.policies import Policies
+from dashboard.services.refusals import Attempt, attempt
 
 FORM_KEY = re.compile(r"[!-~]{1,128}")
 
 
 @dataclass(frozen=True)
 class ActionForm:
-    """What a person sent: `idempotency_key` names the form, `revision` is the one they looked at."""
+    """What a person sent: `idempotency_key` names the form, `revision` is the one they looked at, if they said."""
 
     idempotency_key: str
-    revision: int
+    revision: int | None
     reason_code: str | None = None
     note: str | None = None
     reference: str | None = None
@@ -93,51 +94,21 @@ def preview(session: Session, request: ActionRequest) -> Preview:
         target=_target(State(operation.state), action),
         reasons=REASON_CODES[action],
         risk=assess(operation, action, policies=request.policies, now=now),
-        compensation=compensations.plan(operation, policies=request.policies)
-        if action is ActionName.COMPENSATE
-        else None,
-        refusal=_refusal(session, operation, request),
+        compensation=_compensation(session, operation, request),
+        refusal=offers.obstacle(session, operation, action, policies=request.policies),
         now=now,
-    )
-
-
-def allowed_actions(operation: Operation, *, actor: Actor, policies: Policies) -> tuple[ActionName, ...]:
-    """The actions that the state, the person's grants and the policy leave open, in the order screens offer them."""
-    return tuple(
-        action
-        for action in available_actions(State(operation.state))
-        if allows(actor.grants, ACTION_PERMISSION[action], tenant=operation.tenant, type=operation.type)
-        and (action is not ActionName.COMPENSATE or policies.compensation_of(operation.type))
     )
 
 
 def perform(database: Database, request: ActionRequest, form: ActionForm) -> Performed:
     """Do the action once and audit it; a refusal is audited as well and then raised.
 
-    Raises NotFoundError, NotAllowedError, InvalidInputError, TransitionError and LostRaceError. Sending the
-    same form again gives the first result and changes nothing.
+    Raises NotFoundError, NotAllowedError, InvalidInputError, TransitionError and LostRaceError, and
+    OperationsError where a compensation stands in the way. Sending the same form again gives the first
+    result and changes nothing.
     """
-
-    def unit(session: Session) -> Performed | OperationsError:
-        try:
-            with session.begin_nested():
-                return _perform_once(session, request, form)
-        except OperationsError as refusal:
-            decisions.audit_refusal(
-                session,
-                refusal,
-                actor=request.actor,
-                action=request.action.value,
-                operation_id=request.operation_id,
-                note=form.note,
-                reason_code=form.reason_code,
-            )
-            return refusal
-
-    result = transact(database, unit)
-    if isinstance(result, OperationsError):
-        raise result
-    return result
+    tried = Attempt(request.actor, request.action.value, request.operation_id, form.note, form.reason_code)
+    return attempt(database, tried, lambda session: _perform_once(session, request, form))
 
 
 def find(session: Session, *, actor: Actor, operation_id: str) -> Operation:
@@ -172,7 +143,7 @@ def _perform_once(session: Session, request: ActionRequest, form: ActionForm) ->
     earlier = _earlier(session, operation, request, form)
     if earlier:
         return earlier
-    evidence = check_evidence(request.action, reason_code=form.reason_code, note=form.note, reference=form.reference)
+    evidence = _checked(request.action, form)
     try:
         return _execute(session, operation, request, form=form, evidence=evidence)
     except LostRaceError:
@@ -189,7 +160,7 @@ def _execute(
 ) -> Performed:
     if operation.revision != form.revision:
         raise LostRaceError(operation_id=operation.operation_id)
-    refusal = _refusal(session, operation, request)
+    refusal = offers.obstacle(session, operation, request.action, policies=request.policies)
     if refusal:
         raise refusal
     now = clock(session)
@@ -200,23 +171,30 @@ def _execute(
         idempotency_key=form.idempotency_key,
         risk=assess(operation, request.action, policies=request.policies, now=now),
         policy_hash=request.policies.hash,
+        hidden=both_sides(request.policies.defaults.redact),
         now=now,
     )
-    if request.action is ActionName.COMPENSATE:
-        planned = compensations.plan(operation, policies=request.policies)
-        stored, child = decisions.carry_out(session, operation, decision, compensation=planned)
-    else:
-        stored, child = decisions.carry_out(session, operation, decision)
+    planned = _compensation(session, operation, request)
+    stored, child = decisions.carry_out(session, operation, decision, compensation=planned)
     return Performed(stored.id, operation.operation_id, request.action, child.operation_id if child else None)
 
 
-def _refusal(session: Session, operation: Operation, request: ActionRequest) -> OperationsError | None:
-    """Why the action cannot be done as things stand, whoever asks; None when it can."""
-    if request.action not in available_actions(State(operation.state)):
-        return TransitionError(source=operation.state, target=None, trigger=request.action.value)
-    if request.action is ActionName.COMPENSATE:
-        return compensations.refusal(session, operation, policies=request.policies)
-    return None
+def _compensation(session: Session, operation: Operation, request: ActionRequest) -> compensations.Plan | None:
+    if request.action is not ActionName.COMPENSATE:
+        return None
+    return compensations.plan(session, operation, policies=request.policies)
+
+
+def _checked(action: ActionName, form: ActionForm) -> Evidence:
+    """The evidence of a whole form; one InvalidInputError names every field that is not in order."""
+    problems = () if form.revision is not None else (Problem("revision", "revision_invalid"),)
+    try:
+        evidence = check_evidence(action, reason_code=form.reason_code, note=form.note, reference=form.reference)
+    except InvalidInputError as error:
+        raise InvalidInputError(problems + error.problems) from error
+    if problems:
+        raise InvalidInputError(problems)
+    return evidence
 
 
 def _target(state: State, action: ActionName) -> State | None:
@@ -228,9 +206,9 @@ def _target(state: State, action: ActionName) -> State | None:
 
 def _find_allowed(session: Session, request: ActionRequest) -> Operation:
     operation = find(session, actor=request.actor, operation_id=request.operation_id)
-    permission = ACTION_PERMISSION[request.action]
-    if not allows(request.actor.grants, permission, tenant=operation.tenant, type=operation.type):
-        raise NotAllowedError(permission=permission.value, action=request.action.value)
+    refusal = offers.not_allowed(operation, request.action, actor=request.actor)
+    if refusal:
+        raise refusal
     return operation
 
 

@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from dashboard.domain.errors import OperationsError
 from dashboard.domain.permissions import Actor
 from dashboard.domain.states import EventKind, State
 from dashboard.models import Operation
@@ -20,34 +20,45 @@ LONGEST_PARENT_ID = 100
 
 @dataclass(frozen=True)
 class Plan:
-    """What the compensation will be: its type, where it goes, and how long it may stay open."""
+    """What the compensation will be: its id and key, its type, where it goes, and how long it may stay open."""
 
+    operation_id: str
+    idempotency_key: str
     type: str
     destination: str
     deadline: timedelta
 
 
-def plan(operation: Operation, *, policies: Policies) -> Plan | None:
+class Existing(NamedTuple):
+    """A compensation that was asked for before and was not closed."""
+
+    operation_id: str
+    state: str
+
+
+def plan(session: Session, operation: Operation, *, policies: Policies) -> Plan | None:
     """The compensation that policy names for this operation, or None where it names none."""
     child_type = policies.compensation_of(operation.type)
     if child_type is None:
         return None
-    destination = policies.of(child_type).destination or operation.destination
-    return Plan(child_type, destination, policies.deadline_of(child_type))
+    number = _earlier_children(session, operation) + 1
+    return Plan(
+        operation_id=_child_id(operation.operation_id, number),
+        idempotency_key=f"compensate:{operation.operation_id}:{number}",
+        type=child_type,
+        destination=policies.of(child_type).destination or operation.destination,
+        deadline=policies.deadline_of(child_type),
+    )
 
 
-def refusal(session: Session, operation: Operation, *, policies: Policies) -> OperationsError | None:
-    """Why no compensation can be asked for now: policy names none, or one is under way or done."""
-    if policies.compensation_of(operation.type) is None:
-        return OperationsError("compensation_unknown", type=operation.type)
-    earlier = session.execute(
+def existing(session: Session, operation: Operation) -> Existing | None:
+    """The compensation that is under way or done, or None."""
+    row = session.execute(
         select(Operation.operation_id, Operation.state).where(
             Operation.parent_id == operation.id, Operation.state != State.NOT_APPLICABLE.value
         )
     ).first()
-    if earlier:
-        return OperationsError("compensation_exists", operation_id=earlier.operation_id, state=earlier.state)
-    return None
+    return Existing._make(row) if row else None
 
 
 def create(
@@ -59,15 +70,15 @@ def create(
     now: datetime,
     reason: str,
     told: Mapping[str, object],
+    policy_hash: str | None,
 ) -> Operation:
     """Create the child, pending, and note it on both histories.
 
     The parent's revision is raised first, so two people cannot both compensate: the second gets LostRaceError.
     """
     transitions.change(session, parent, now=now)
-    number = _earlier_children(session, parent) + 1
     child = Operation(
-        operation_id=_child_id(parent.operation_id, number),
+        operation_id=planned.operation_id,
         tenant=parent.tenant,
         type=planned.type,
         entity_type=parent.entity_type,
@@ -76,7 +87,7 @@ def create(
         expected=parent.expected,
         destination=planned.destination,
         state=State.PENDING.value,
-        idempotency_key=f"compensate:{parent.operation_id}:{number}",
+        idempotency_key=planned.idempotency_key,
         correlation_id=parent.correlation_id,
         amount=parent.amount,
         currency=parent.currency,
@@ -97,6 +108,7 @@ def create(
         to_state=State.PENDING,
         reason=reason,
         evidence={**told, "compensates": parent.operation_id},
+        policy_hash=policy_hash,
     )
     transitions.record(
         session,
@@ -106,6 +118,7 @@ def create(
         now=now,
         reason=reason,
         evidence={**told, "compensation": child.operation_id},
+        policy_hash=policy_hash,
     )
     return child
 

@@ -4,18 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from dashboard.db import clock
 from dashboard.domain.actions import ActionName, Evidence
-from dashboard.domain.errors import InvalidInputError, NotFoundError, OperationsError
 from dashboard.domain.permissions import Actor
+from dashboard.domain.redaction import redact_fields, redact_text
 from dashboard.domain.risk import RiskAssessment
 from dashboard.domain.states import Trigger
-from dashboard.domain.text import is_operation_id
 from dashboard.models import Action, Operation
-from dashboard.queries.history import last_actual
+from dashboard.queries.history import last_probe
 from dashboard.services import audit, compensations, transitions
 
 EXECUTED = "executed"
@@ -25,7 +22,10 @@ ASKS_OUTSIDE = frozenset({ActionName.REQUEUE, ActionName.COMPENSATE})
 
 @dataclass(frozen=True)
 class Decision:
-    """A person's checked wish: who, what, on which evidence, at which risk and under which policy version."""
+    """A person's checked wish: who, what, on which evidence, at which risk and under which policy version.
+
+    `hidden` are the paths of fields that the policy keeps out of what is stored.
+    """
 
     actor: Actor
     action: ActionName
@@ -33,6 +33,7 @@ class Decision:
     idempotency_key: str
     risk: RiskAssessment
     policy_hash: str | None
+    hidden: tuple[str, ...]
     now: datetime
 
     def told(self) -> dict[str, object]:
@@ -63,6 +64,7 @@ def carry_out(
             now=decision.now,
             reason=decision.evidence.note,
             told=decision.told(),
+            policy_hash=decision.policy_hash,
         )
     else:
         _change_state(session, operation, decision)
@@ -86,39 +88,6 @@ def carry_out(
         evidence={**decision.told(), "risk": stored.risk, "snapshot": stored.snapshot},
     )
     return stored, child
-
-
-def audit_refusal(
-    session: Session,
-    refusal: OperationsError,
-    *,
-    actor: Actor,
-    action: str,
-    operation_id: str,
-    note: str | None = None,
-    reason_code: str | None = None,
-) -> None:
-    """Record an attempt that was refused; of an operation outside the grants only the asked id is kept."""
-    known = None
-    if is_operation_id(operation_id) and not isinstance(refusal, NotFoundError):
-        known = session.execute(
-            select(Operation.tenant, Operation.type, Operation.state, Operation.revision).where(
-                Operation.operation_id == operation_id
-            )
-        ).one_or_none()
-    audit.append(
-        session,
-        actor=actor,
-        action=action,
-        subject=operation_id,
-        now=clock(session),
-        outcome=audit.REFUSED,
-        tenant=known.tenant if known else None,
-        type=known.type if known else None,
-        before={"state": known.state, "revision": known.revision} if known else None,
-        reason=note,
-        evidence={"code": refusal.code, "details": _details(refusal), "reason_code": reason_code},
-    )
 
 
 def _change_state(session: Session, operation: Operation, decision: Decision) -> None:
@@ -156,10 +125,10 @@ def _new_action(session: Session, operation: Operation, decision: Decision) -> A
         idempotency_key=decision.idempotency_key,
         revision=operation.revision,
         reason_code=decision.evidence.reason_code,
-        note=decision.evidence.note,
-        reference=decision.evidence.reference,
+        note=redact_text(decision.evidence.note),
+        reference=redact_text(decision.evidence.reference) if decision.evidence.reference else None,
         risk=decision.risk.level.value,
-        snapshot=_snapshot(session, operation),
+        snapshot=_snapshot(session, operation, hidden=decision.hidden),
         policy_hash=decision.policy_hash,
         requested_by=decision.actor.id,
         requested_at=decision.now,
@@ -167,20 +136,16 @@ def _new_action(session: Session, operation: Operation, decision: Decision) -> A
     )
 
 
-def _snapshot(session: Session, operation: Operation) -> dict[str, object]:
-    """What was known when the person decided, frozen."""
-    return {
+def _snapshot(session: Session, operation: Operation, *, hidden: tuple[str, ...]) -> dict[str, object]:
+    """What was known when the person decided, frozen and without its secrets."""
+    probe = last_probe(session, operation.id)
+    snapshot = {
         "state": operation.state,
         "attempts": operation.attempts,
         "cause": operation.cause,
         "verdict": operation.verdict,
         "verdict_at": operation.verdict_at.isoformat() if operation.verdict_at else None,
         "expected": operation.expected,
-        "actual": last_actual(session, operation.id),
+        "actual": probe.actual if probe else None,
     }
-
-
-def _details(refusal: OperationsError) -> Mapping[str, object]:
-    if isinstance(refusal, InvalidInputError):
-        return {problem.field: problem.code for problem in refusal.problems}
-    return refusal.details
+    return redact_fields(snapshot, paths=hidden)

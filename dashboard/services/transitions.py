@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from dashboard.domain.errors import LostRaceError
 from dashboard.domain.permissions import Actor
-from dashboard.domain.redaction import redact
+from dashboard.domain.redaction import redact, redact_text
 from dashboard.domain.states import ActorKind, EventKind, State, Trigger, find_transition, targets
 from dashboard.models import Action, Operation, OperationEvent
 
@@ -100,7 +100,7 @@ def record(
         to_state=to_state.value if to_state else None,
         actor_kind=actor.kind.value,
         actor_id=actor.id,
-        reason=reason,
+        reason=redact_text(reason) if reason is not None else None,
         evidence=redact(evidence) if evidence is not None else None,
         policy_hash=policy_hash,
     )

@@ -1,0 +1,67 @@
+"""Everything beside an operation's row that its page shows, in a number of queries that does not depend on the rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from dashboard.domain.permissions import Scope
+from dashboard.models import Operation
+from dashboard.queries.actions import actions_of
+from dashboard.queries.history import TIMELINE_LIMIT, Probe, TimelineEntry, last_probe, timeline
+from dashboard.queries.idempotency import records_of
+from dashboard.queries.scoping import in_scope
+
+MAX_CHILDREN = 20
+
+
+@dataclass(frozen=True)
+class Detail:
+    """The history (newest first, `more` where it goes on), the last probe, and what belongs to the operation."""
+
+    timeline: Sequence[TimelineEntry]
+    more: bool
+    probe: Probe | None
+    records: Sequence[Any]
+    parent: Any | None
+    children: Sequence[Any]
+    actions: Sequence[Any]
+
+
+def detail_of(session: Session, operation: Operation, *, scopes: Sequence[Scope]) -> Detail:
+    """Read what the page of an operation shows; what lies outside the grants is left out."""
+    entries = timeline(session, operation.id, limit=TIMELINE_LIMIT + 1)
+    family = _family(session, operation, scopes=scopes)
+    return Detail(
+        timeline=entries[:TIMELINE_LIMIT],
+        more=len(entries) > TIMELINE_LIMIT,
+        probe=last_probe(session, operation.id),
+        records=[
+            record
+            for record in records_of(session, operation)
+            if any(scope.includes(tenant=record.tenant, type=record.operation) for scope in scopes)
+        ],
+        parent=next((row for row in family if row.id == operation.parent_id), None),
+        children=[row for row in family if row.parent_id == operation.id],
+        actions=actions_of(session, operation.id, scopes=scopes),
+    )
+
+
+def _family(session: Session, operation: Operation, *, scopes: Sequence[Scope]) -> Sequence[Any]:
+    related = or_(Operation.parent_id == operation.id, Operation.id == operation.parent_id)
+    return session.execute(
+        select(
+            Operation.id,
+            Operation.parent_id,
+            Operation.operation_id,
+            Operation.type,
+            Operation.entity_type,
+            Operation.entity_id,
+            Operation.state,
+        )
+        .where(related, in_scope(scopes))
+        .order_by(Operation.id.desc())
+        .limit(MAX_CHILDREN + 1)
+    ).all()

@@ -1,0 +1,68 @@
+"""What a person can ask of an operation as it stands, and why not where they cannot."""
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from dashboard.domain.actions import ActionName, available_actions
+from dashboard.domain.errors import NotAllowedError, OperationsError, TransitionError
+from dashboard.domain.permissions import ACTION_PERMISSION, Actor, allows
+from dashboard.domain.states import OPEN, State
+from dashboard.models import Operation
+from dashboard.services import compensations
+from dashboard.services.compensations import Existing
+from dashboard.services.policies import Policies
+
+# While an effect is being undone, nothing may make it again or call the operation finished.
+WAITS_FOR_COMPENSATION = frozenset({ActionName.REQUEUE, ActionName.CONFIRM, ActionName.CLOSE})
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An action, and the refusal that asking for it would meet now; None where it is open."""
+
+    action: ActionName
+    refusal: OperationsError | None
+
+
+def offers(session: Session, operation: Operation, *, actor: Actor, policies: Policies) -> tuple[Offer, ...]:
+    """All actions in the order screens offer them; reads the database once."""
+    existing = compensations.existing(session, operation)
+    return tuple(
+        Offer(
+            action,
+            _obstacle(operation, action, existing=existing, policies=policies)
+            or not_allowed(operation, action, actor=actor),
+        )
+        for action in ActionName
+    )
+
+
+def not_allowed(operation: Operation, action: ActionName, *, actor: Actor) -> NotAllowedError | None:
+    """The refusal of a person whose grants do not reach this action on this operation, or None."""
+    permission = ACTION_PERMISSION[action]
+    if allows(actor.grants, permission, tenant=operation.tenant, type=operation.type):
+        return None
+    return NotAllowedError(permission=permission.value, action=action.value)
+
+
+def obstacle(
+    session: Session, operation: Operation, action: ActionName, *, policies: Policies
+) -> OperationsError | None:
+    """Why the action cannot be done as things stand, whoever asks; None when it can."""
+    existing = compensations.existing(session, operation)
+    return _obstacle(operation, action, existing=existing, policies=policies)
+
+
+def _obstacle(
+    operation: Operation, action: ActionName, *, existing: Existing | None, policies: Policies
+) -> OperationsError | None:
+    if action not in available_actions(State(operation.state)):
+        return TransitionError(source=operation.state, target=None, trigger=action.value)
+    if action is ActionName.COMPENSATE and policies.compensation_of(operation.type) is None:
+        return OperationsError("compensation_unknown", type=operation.type)
+    if existing and action is ActionName.COMPENSATE:
+        return OperationsError("compensation_exists", operation_id=existing.operation_id, state=existing.state)
+    if existing and existing.state in OPEN and action in WAITS_FOR_COMPENSATION:
+        return OperationsError("compensation_open", operation_id=existing.operation_id, state=existing.state)
+    return None
