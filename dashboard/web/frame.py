@@ -59,7 +59,9 @@ def _language() -> str:
     person = context.person()
     if person and person.locale in languages():
         return str(person.locale)
-    return request.accept_languages.best_match([tag.replace("_", "-") for tag in languages()], DEFAULT_LANGUAGE)
+    # Browsers write pt-BR where Babel writes pt_BR.
+    asked = request.accept_languages.best_match([tag.replace("_", "-") for tag in languages()], DEFAULT_LANGUAGE)
+    return asked.replace("-", "_")
 
 
 def _timezone() -> str:

@@ -132,9 +132,9 @@ def _only_https(response: Response) -> Response:
 
 
 def _cache(response: Response) -> Response:
-    if request.endpoint != "static":
+    if request.endpoint != "static" or response.status_code not in {200, 304}:
         response.headers["Cache-Control"] = "no-store"
         response.vary.add("HX-Request")
-    elif response.status_code in {200, 304} and ("v" in request.args or request.path.startswith("/static/vendor/")):
+    elif "v" in request.args or request.path.startswith("/static/vendor/"):
         response.headers["Cache-Control"] = FOR_EVER
     return response
