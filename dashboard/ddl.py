@@ -41,6 +41,14 @@ def create_marked_index(
     op.create_index(name, table, [*keys, *extra], sqlite_where=where)
 
 
+def create_covering_index(name: str, table: str, keys: Sequence[str], *, covered: Sequence[str]) -> None:
+    """Create an index that also holds the `covered` columns, so that a figure is counted without touching the rows."""
+    if dialect() == "postgresql":
+        op.create_index(name, table, list(keys), postgresql_include=list(covered))
+        return
+    op.create_index(name, table, [*keys, *covered])
+
+
 def decimal_check(column: str) -> str:
     """An SQL condition that holds for plain decimal text, so that a cast of it can never fail."""
     engine = dialect()

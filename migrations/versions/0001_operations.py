@@ -81,10 +81,14 @@ def _index_open_rows() -> None:
 
 
 def _index_history() -> None:
-    for column in ("tenant", "type", "state", "verdict"):
+    for column in ("tenant", "type", "state"):
         op.create_index(f"ix_operations_{column}", "operations", [column, "created_at", "id"])
     op.create_index("ix_operations_created", "operations", ["created_at", "id"])
-    op.create_index("ix_operations_confirmed", "operations", ["confirmed_at", "id"])
+    scope = ("tenant", "type")
+    ddl.create_covering_index("ix_operations_verdict", "operations", ["verdict", "created_at", "id"], covered=scope)
+    ddl.create_covering_index(
+        "ix_operations_confirmed", "operations", ["confirmed_at", "id"], covered=(*scope, "state", "created_at")
+    )
 
 
 def _index_identities() -> None:
