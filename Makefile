@@ -1,7 +1,7 @@
 # One command a goal; `make help` lists them. Only Python 3.11+ and make are needed beforehand.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check assets lock wheel clean
+.PHONY: help setup demo test check assets messages lock wheel clean
 
 PYTHON ?= python3
 VENV := .venv
