@@ -32,6 +32,10 @@ check: setup ## lint, types, layers, templates and the rules of the code
 assets: $(VENV)/npm ## build static/vendor from npm again
 	$(BIN)/python tools/build_assets.py
 
+messages: $(VENV)/installed ## collect the texts that people read, for translators
+	$(BIN)/pybabel -q extract -F translations/babel.cfg -k lazy_gettext --add-location=file --sort-by-file \
+		--project=operations-dashboard -o translations/messages.pot .
+
 lock: $(VENV)/npm ## pin the dependencies anew (newer releases: make lock UPGRADE=--upgrade)
 	$(COMPILE) $(UPGRADE) pyproject.toml --output-file requirements/runtime.txt
 	$(COMPILE) $(UPGRADE) pyproject.toml --group dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
