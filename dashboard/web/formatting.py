@@ -19,6 +19,7 @@ JUST_NOW = timedelta(seconds=45)
 # A unit is taken once there are this many of it: "90 minutes" tells more than "2 hours".
 UNITS = (("w", 7 * 86400), ("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 CAP = 10_000
+EXACT_BELOW_SECONDS = 600
 DIGITS = 40
 # https://html.spec.whatwg.org/multipage/parsing.html#preprocessing-the-input-stream
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
@@ -70,11 +71,13 @@ def clock_time(at: datetime) -> str:
 
 
 def duration(length: timedelta | float | None) -> str:
-    """Give a length of time in its two largest units ("2 d 4 h"); seconds are taken as numbers too."""
+    """Give a length of time in its two largest units ("2 d 4 h"); seconds only where they tell something."""
     if length is None:
         return NONE
     seconds = int(length.total_seconds() if isinstance(length, timedelta) else length)
     sign, seconds = ("-" if seconds < 0 else ""), abs(seconds)
+    if seconds >= EXACT_BELOW_SECONDS:
+        seconds -= seconds % 60
     parts: list[str] = []
     for name, size in UNITS[1:]:
         count, seconds = divmod(seconds, size)

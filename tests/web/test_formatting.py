@@ -66,6 +66,7 @@ def test_times_are_told_from_now(distance: timedelta, shown: str) -> None:
         (3600, "1 h"),
         (timedelta(days=2, hours=4, minutes=9), "2 d 4 h"),
         (timedelta(days=2, minutes=9), "2 d"),
+        (timedelta(minutes=37, seconds=13), "37 min"),
         (-90, "-1 min 30 s"),
     ],
 )
