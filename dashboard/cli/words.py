@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from dashboard.cli.policy_words import POLICY_WORDS, policy_in_words
 from dashboard.domain.errors import InvalidInputError, OperationsError, Problem
 
 WORDS: Mapping[str, str] = MappingProxyType(
@@ -10,10 +11,8 @@ WORDS: Mapping[str, str] = MappingProxyType(
         # Errors of a command
         "database_not_ready": "The database is {current}, this release needs {needed}: run `dashboard db upgrade`.",
         "not_found": "There is no {email}.",
-        # Settings and policies
+        # Settings
         "secret_missing": "Set it to a secret of at least {minimum} characters.",
-        "policy_unreadable": "The policy file cannot be read: {reason}.",
-        "policy_invalid": "The policy is wrong: {reason}.",
         # People
         "email_invalid": "Give an e-mail address, such as support@example.com.",
         "email_taken": "Somebody has this address already; `dashboard user grant` adds a role.",
@@ -76,6 +75,8 @@ def in_words(code: str, details: Mapping[str, object]) -> str:
 
 def problem_in_words(problem: Problem) -> str:
     """Give the sentence for one bad field, without its name."""
+    if problem.code in POLICY_WORDS:
+        return policy_in_words(problem)
     return in_words(problem.code, problem.details)
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 from enum import StrEnum
 from types import MappingProxyType
 
+from dashboard.domain.evidence_sources import EvidenceFile, Receipts
 from dashboard.domain.verdicts import Verdict
 
 DEFAULT = "default"
@@ -101,7 +102,7 @@ class Auth:
 
 @dataclass(frozen=True)
 class Destination:
-    """An outside system. `settings` hold what evidence files and receipts of this destination need."""
+    """An outside system: how to ask it, and what it sends by itself. `base_url` is None where it cannot be asked."""
 
     name: str
     base_url: str | None = None
@@ -110,6 +111,16 @@ class Destination:
     timeout: timedelta = timedelta(seconds=5)
     allow_private: bool = False
     retries_per_minute: int | None = None
+    evidence: EvidenceFile | None = None
+    receipts: Receipts | None = None
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where outbox messages go: the kind of sink and its own settings, already validated."""
+
+    name: str
+    kind: str
     settings: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -157,6 +168,7 @@ class Policies:
     text: str = ""
     types: Mapping[str, TypePolicy] = field(default_factory=lambda: MappingProxyType({}))
     destinations: Mapping[str, Destination] = field(default_factory=lambda: MappingProxyType({}))
+    sinks: Mapping[str, Sink] = field(default_factory=lambda: MappingProxyType({}))
     defaults: TypePolicy = field(default_factory=TypePolicy)
 
     def of(self, operation_type: str) -> TypePolicy:

@@ -46,7 +46,7 @@ def test_a_bad_policy_file_is_told_by_key(
     monkeypatch.setenv("DASHBOARD_POLICIES", str(path))
     ended = run("import", "a.jsonl")
     assert ended.status == 2
-    assert ended.err.startswith("Error: types.a.deadline: The policy is wrong: must be a whole number and a unit")
+    assert ended.err.startswith('Error: types.a.deadline: "soon" is no duration; write a whole number and a unit')
 
 
 def test_help_names_the_exit_status(run: Run) -> None:

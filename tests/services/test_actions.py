@@ -32,7 +32,10 @@ FORM = ActionForm("form-1", 1, "effect_absent", factories.NOTE, "ticket 4471")
 @pytest.fixture
 def policies(tmp_path: Path) -> Policies:
     path = tmp_path / "policies.toml"
-    path.write_text('[types.charge_order]\ncompensation = "refund_order"\n[types.refund_order]\ndestination = "bank"\n')
+    path.write_text(
+        '[destinations.bank]\n[types.refund_order]\ndestination = "bank"\n'
+        '[types.charge_order]\ncompensation = "refund_order"\n'
+    )
     return load_policies(path)
 
 

@@ -6,7 +6,7 @@ from sqlalchemy import select, text
 from dashboard.db import Database, reading, transact
 from dashboard.models import AuditEntry, IdempotencyRecord, Operation, OperationEvent
 from dashboard.services import audit
-from dashboard.services.policies import Defaults, Policies, TypePolicy
+from dashboard.domain.policy import Policies, TypePolicy
 from tests.import_file import AT, counted, event, import_file, operation, record, write
 
 
@@ -90,7 +90,7 @@ def test_secrets_do_not_reach_the_tables(database: Database, tmp_path: Path) -> 
     shown = {"authorization": "Bearer sk_live_abc", "expected": {"email": "a@example.com", "version": 2}}
     line = event(reason="sent Authorization: Bearer abcdef", evidence=shown)
     headers = record(response_headers=[["Set-Cookie", "session=1"], ["Location", "/orders/1"]])
-    policies = Policies(defaults=Defaults(redact=("expected.email",)))
+    policies = Policies(defaults=TypePolicy(redact=("expected.email",)))
     import_file(database, write(tmp_path / "a.jsonl", operation(), line, headers), policies=policies)
     with reading(database) as session:
         row = session.scalars(select(OperationEvent)).one()

@@ -1,0 +1,146 @@
+"""From the tables of a policy file to the values the rest of the product works with, defaults applied."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import BaseModel
+
+from dashboard.domain.evidence_sources import EvidenceFile, Receipts
+from dashboard.domain.policy import (
+    Approvals,
+    Auth,
+    Comparison,
+    Destination,
+    ProbeRule,
+    Sink,
+    TypePolicy,
+)
+from dashboard.services.policy_destinations import AnySink, DestinationTable, EvidenceTable, ReceiptsTable
+from dashboard.services.policy_file import ApprovalsTable, PolicyFile, RulesTable, TypeTable
+from dashboard.services.policy_probes import AnyProbe
+from dashboard.services.policy_values import Table, Text, Variable
+
+Environment = Mapping[str, str]
+
+
+def default_policy(file: PolicyFile) -> TypePolicy:
+    """Give the rules that hold where a type says nothing."""
+    return _with_rules(TypePolicy(), file.defaults)
+
+
+def type_policies(file: PolicyFile) -> Mapping[str, TypePolicy]:
+    """Give the rules of every type of the file, by name."""
+    defaults = default_policy(file)
+    return MappingProxyType({name: _type_policy(name, table, defaults) for name, table in file.types.items()})
+
+
+def destinations(file: PolicyFile, environment: Environment) -> Mapping[str, Destination]:
+    """Give the outside systems; an address whose variable is not set and that has no default is None."""
+    return MappingProxyType({name: _destination(name, table, environment) for name, table in file.destinations.items()})
+
+
+def sinks(file: PolicyFile, environment: Environment) -> Mapping[str, Sink]:
+    """Give the sinks of outbox messages."""
+    return MappingProxyType({name: _sink(name, table, environment) for name, table in file.sinks.items()})
+
+
+def text_of(value: Text | None, environment: Environment) -> str | None:
+    """Give the text of the environment, or its default; an empty variable counts as not set."""
+    if value is None:
+        return None
+    return (environment.get(value.env) if value.env else None) or value.default
+
+
+def _type_policy(name: str, table: TypeTable, defaults: TypePolicy) -> TypePolicy:
+    return replace(
+        _with_rules(defaults, table),
+        name=name,
+        description=table.description,
+        expected_effect=table.expected_effect,
+        destination=table.destination or "",
+        source_of_truth=table.source_of_truth,
+        financial=table.financial,
+        probe=_probe(table.probe) if table.probe else None,
+        compare=tuple(Comparison(**dict(compared)) for compared in table.compare),
+        compensation=table.compensation,
+    )
+
+
+def _with_rules(base: TypePolicy, rules: RulesTable) -> TypePolicy:
+    # Tables join key by key, and what is to be redacted adds up; all else replaces.
+    plain = ("mode", "deadline", "visibility_lag", "freshness", "retention")
+    return replace(
+        base,
+        **{name: value for name, value in rules.given().items() if name in plain},
+        window=replace(base.window, **_given(rules.window)),
+        retry=replace(base.retry, **_given(rules.retry)),
+        on=MappingProxyType({**base.on, **(rules.on or {})}),
+        approvals=_approvals(base.approvals, rules.approvals),
+        redact=tuple(dict.fromkeys((*base.redact, *(rules.redact or ())))),
+    )
+
+
+def _approvals(base: Approvals, table: ApprovalsTable | None) -> Approvals:
+    given = _given(table)
+    expires = given.pop("expires", base.expires)
+    above = given.pop("manager_above", None) or {}
+    return Approvals(
+        needed=MappingProxyType({**base.needed, **given}),
+        expires=expires,
+        manager_above=MappingProxyType({**base.manager_above, **above}),
+    )
+
+
+def _probe(probe: AnyProbe) -> ProbeRule:
+    return ProbeRule(probe.kind, _settings(probe, {}))
+
+
+def _destination(name: str, table: DestinationTable, environment: Environment) -> Destination:
+    own = {key: table.given()[key] for key in ("timeout",) if table.timeout}
+    address = text_of(table.base_url, environment)
+    return Destination(
+        name,
+        base_url=address.rstrip("/") if address else None,
+        auth=Auth(**dict(table.auth)) if table.auth else None,
+        honours_idempotency_key=table.honours_idempotency_key,
+        allow_private=table.allow_private,
+        retries_per_minute=table.budget.retries_per_minute if table.budget else None,
+        evidence=_evidence(table.evidence) if table.evidence else None,
+        receipts=_receipts(table.receipts) if table.receipts else None,
+        **own,
+    )
+
+
+def _evidence(table: EvidenceTable) -> EvidenceFile:
+    return EvidenceFile(**{**dict(table), "columns": MappingProxyType(table.columns)})
+
+
+def _receipts(table: ReceiptsTable) -> Receipts:
+    given = _given(table)
+    secret: Variable = given.pop("secret")
+    return Receipts(secret_env=secret.env, **{**given, "fields": MappingProxyType(table.fields)})
+
+
+def _sink(name: str, table: AnySink, environment: Environment) -> Sink:
+    return Sink(name, table.kind, _settings(table, environment))
+
+
+def _settings(table: BaseModel, environment: Environment) -> Mapping[str, object]:
+    """Flatten a table: a secret becomes `<key>_env`, a text of the environment its value, what is unset is left out."""
+    settings: dict[str, object] = {}
+    for key, value in table:
+        if isinstance(value, Variable):
+            settings[f"{key}_env"] = value.env
+        elif isinstance(value, Text):
+            settings[key] = text_of(value, environment)
+        elif value is not None and key != "kind":
+            settings[key] = value
+    return MappingProxyType(settings)
+
+
+def _given(table: Table | None) -> dict[str, Any]:
+    if table is None:
+        return {}
+    return {name: value for name, value in table.given().items() if value is not None}
