@@ -6,12 +6,27 @@ from dashboard.config import Settings
 from dashboard.db import Database
 from dashboard.resources import resource_dir
 from dashboard.services.policies import load_policies
-from dashboard.web import account, errors, formatting, frame, health, login, navigation, security
+from dashboard.web import (
+    account,
+    errors,
+    formatting,
+    frame,
+    health,
+    login,
+    navigation,
+    operation_lists,
+    overview,
+    search,
+    security,
+)
 
 BLUEPRINTS: tuple[Blueprint, ...] = (
     account.blueprint,
     health.blueprint,
     login.blueprint,
+    operation_lists.blueprint,
+    overview.blueprint,
+    search.blueprint,
 )
 
 

@@ -58,6 +58,11 @@ class TypeFigures:
         """How many are not terminal."""
         return sum(self.states.values())
 
+    @property
+    def open_by_age(self) -> list[int]:
+        """How many of each age bucket, the youngest first."""
+        return [self.ages.get(bucket.name, AgeCounts()).open for bucket in AGE_BUCKETS]
+
     def of(self, state: State) -> int:
         """How many are in this state."""
         return self.states.get(state.value, 0)

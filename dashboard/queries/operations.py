@@ -166,6 +166,11 @@ def choices(session: Session, *, scopes: Sequence[Scope]) -> Choices:
     return Choices(types, tenants, destinations)
 
 
+def has_any(session: Session, *, scopes: Sequence[Scope]) -> bool:
+    """Whether there is any operation within the grants, open or not."""
+    return session.scalar(select(Operation.id).where(in_scope(scopes)).limit(1)) is not None
+
+
 def conditions(filters: OperationFilter, *, scopes: Sequence[Scope], now: datetime) -> list[ColumnElement[bool]]:
     """The filter and the grants as SQL conditions."""
     found = [in_scope(scopes), *_among(filters), *_times(filters, now=now)]

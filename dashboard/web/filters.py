@@ -133,9 +133,10 @@ def url_with(**changes: object) -> str:
     return _address({**kept, **{name: _texts(value) for name, value in changes.items()}})
 
 
-def url_without(name: str, value: str | None = None) -> str:
-    """Give the address of this page without a parameter, or without one of its values."""
-    return url_with(**{name: [other for other in request.args.getlist(name) if value is not None and other != value]})
+def url_without(name: str, value: str | None = None, **changes: object) -> str:
+    """Give the address of this page without a parameter, or without one of its values, and with other changes."""
+    rest = [other for other in request.args.getlist(name) if value is not None and other != value]
+    return url_with(**{name: rest, **changes})
 
 
 def page_urls(page: Page) -> tuple[str | None, str | None]:

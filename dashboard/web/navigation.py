@@ -2,8 +2,11 @@
 
 from flask import Flask, current_app, request
 from flask_babel import LazyString, lazy_gettext
+from sqlalchemy.exc import SQLAlchemyError
 
-from dashboard.domain.permissions import Permission, holds
+from dashboard.db import clock
+from dashboard.domain.permissions import Permission, holds, scopes
+from dashboard.queries.figures import exceptions_waiting
 from dashboard.services.users import Person
 from dashboard.web import context
 
@@ -26,7 +29,7 @@ def install(app: Flask) -> None:
 def items() -> list[tuple[str, str, bool, int | None]]:
     """Give (address, label, is it this one, count) of each screen the person may open."""
     return [
-        (request.script_root + path, str(label), _is_here(path), None)
+        (request.script_root + path, str(label), _is_here(path), _count(path))
         for path, label, permission in current_app.extensions["dashboard.navigation"]
         if _may(context.person(), permission)
     ]
@@ -39,6 +42,20 @@ def home(person: Person | None = None) -> str:
         if _may(who, permission):
             return request.script_root + str(path)
     return request.script_root + "/account"
+
+
+def _count(path: str) -> int | None:
+    """How many exceptions wait; nothing where there are none, and where an error page must do without the database."""
+    person = context.person()
+    if path != "/exceptions" or person is None:
+        return None
+    visible = scopes(person.grants, Permission.BROWSE)
+    try:
+        with context.read() as session:
+            return exceptions_waiting(session, scopes=visible, now=clock(session)) or None
+    except SQLAlchemyError:
+        current_app.logger.warning("the exceptions were not counted", exc_info=True)
+        return None
 
 
 def _may(person: Person | None, permission: Permission) -> bool:

@@ -1,0 +1,196 @@
+"""The queue of exceptions and the list of all operations: one list under the same filters.
+
+What differs: the queue holds only what needs a person, worst first, and groups what failed alike.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from flask import Blueprint, render_template, request
+from flask_babel import LazyString, gettext, lazy_gettext, ngettext
+from sqlalchemy.orm import Session
+
+from dashboard.db import clock
+from dashboard.domain.exceptions import Why, why_here
+from dashboard.domain.permissions import Permission, Scope, scopes
+from dashboard.domain.states import Cause, State
+from dashboard.domain.verdicts import Verdict
+from dashboard.queries import operations as queries
+from dashboard.queries.identity import LIMIT as SEARCH_LIMIT
+from dashboard.queries.keyset import Page, Position, Sort
+from dashboard.queries.operations import NONE, OPEN_ONLY_SORTS, SORTS, UNASSIGNED, Choices, Group, OperationFilter
+from dashboard.queries.totals import Total
+from dashboard.web.context import actor, read, requires
+from dashboard.web.filters import page_urls, parse_position, url_with
+from dashboard.web.formatting import number, person_zone
+from dashboard.web.operation_filters import (
+    CAUSES,
+    ME,
+    NAMES,
+    OPEN_STATES,
+    VERDICTS,
+    chips,
+    parse_filter,
+    parse_sort,
+    word_of,
+)
+
+blueprint = Blueprint("operation_lists", __name__)
+
+ORDERS: dict[str, LazyString] = {
+    "newest": lazy_gettext("Newest first"),
+    "oldest": lazy_gettext("Oldest first"),
+    "worst": lazy_gettext("Longest past its deadline first"),
+    "amount": lazy_gettext("Largest amount first"),
+}
+MORE = ("tenant", "cause", "assigned", "min_age", "max_age", "created_from", "created_to", "confirmed_from", "overdue")
+AGES = ("15m", "1h", "6h", "1d", "1w")
+KNOWN_VERDICTS, KNOWN_CAUSES = frozenset(Verdict), frozenset(Cause)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One page of a list, and what the page around it tells."""
+
+    filters: OperationFilter
+    sort: Sort
+    position: Position
+    page: Page
+    total: Total
+    groups: Sequence[Group]
+    ungrouped: Total
+    choices: Choices
+    anything: bool
+    now: datetime
+
+
+@blueprint.get("/exceptions")
+@requires(Permission.BROWSE)
+def exceptions() -> str:
+    """Show the operations that need a person."""
+    return _show("operations/list_exceptions.html", exceptions=True)
+
+
+@blueprint.get("/operations")
+@requires(Permission.BROWSE)
+def operations() -> str:
+    """Show all operations."""
+    return _show("operations/list.html", exceptions=False)
+
+
+def _show(template: str, *, exceptions: bool) -> str:
+    asking, args = actor(), request.args
+    filters = parse_filter(args, me=asking.id, zone=person_zone(), exceptions=exceptions)
+    sort = parse_sort(args, filters, default="worst" if exceptions else "newest")
+    position = parse_position(args)
+    with read() as session:
+        listing = _listing(session, filters, sort, position, visible=scopes(asking.grants, Permission.BROWSE))
+    return render_template(
+        template,
+        listing=listing,
+        rows=[(row, _why(row, now=listing.now)) for row in listing.page.rows],
+        urls=page_urls(listing.page),
+        chips=chips(args, exceptions=exceptions),
+        total=_in_words(listing.total, searched=filters.query is not None),
+        order=ORDERS[sort.name],
+        zone=person_zone().key,
+        form=_form(listing),
+        columns=_columns(listing),
+        open_states=OPEN_STATES,
+        groups=[_group(group, filters) for group in listing.groups],
+        all_url=url_with(type=None, verdict=None, cause=None),
+        first_url=url_with(),
+    )
+
+
+def _listing(
+    session: Session, filters: OperationFilter, sort: Sort, position: Position, *, visible: Sequence[Scope]
+) -> Listing:
+    now = clock(session)
+    page = queries.list_operations(session, filters, scopes=visible, sort=sort, position=position, now=now)
+    total = queries.count_operations(session, filters, scopes=visible, now=now)
+    # The groups stay whole while one of them is chosen, so that the next one is a click away.
+    everything = replace(filters, types=frozenset(), verdicts=frozenset(), causes=frozenset())
+    grouped = filters.exceptions
+    return Listing(
+        filters=filters,
+        sort=sort,
+        position=position,
+        page=page,
+        total=total,
+        groups=queries.groups(session, everything, scopes=visible, now=now) if grouped else (),
+        ungrouped=queries.count_operations(session, everything, scopes=visible, now=now) if grouped else total,
+        choices=queries.choices(session, scopes=visible),
+        anything=bool(page.rows) or queries.has_any(session, scopes=visible),
+        now=now,
+    )
+
+
+def _why(row: Any, *, now: datetime) -> tuple[Why, ...]:
+    # Hosts write these columns by plain SQL: a word we do not know is no reason to fail.
+    return why_here(
+        state=State(row.state),
+        verdict=Verdict(row.verdict) if row.verdict in KNOWN_VERDICTS else None,
+        cause=Cause(row.cause) if row.cause in KNOWN_CAUSES else None,
+        deadline_at=row.deadline_at,
+        now=now,
+    )
+
+
+def _in_words(total: Total, *, searched: bool) -> str:
+    """Say how many there are; a capped count, and a search that reached its limit, may have more."""
+    beyond = total.capped or (searched and total.value >= SEARCH_LIMIT)
+    count = number(total.value) + ("+" if beyond else "")
+    return str(ngettext("%(count)s operation", "%(count)s operations", total.value, count=count))
+
+
+def _form(listing: Listing) -> dict[str, Any]:
+    """What the filter form offers, by parameter: (value, word) pairs and what is chosen of them."""
+    filters, open_work = listing.filters, listing.choices
+    sorts = [name for name in SORTS if filters.only_open or name not in OPEN_ONLY_SORTS]
+    return {
+        "state": _field("state", OPEN_STATES if filters.exceptions else State),
+        "type": _field("type", open_work.types),
+        "tenant": _field("tenant", open_work.tenants),
+        "destination": _field("destination", open_work.destinations),
+        "verdict": _field("verdict", (*VERDICTS, NONE)),
+        "cause": _field("cause", (*CAUSES, NONE)),
+        "assigned": _field("assigned", (ME, UNASSIGNED)),
+        "ages": AGES,
+        "sorts": [(name, ORDERS[name]) for name in sorts],
+        "more": sum(bool(request.args.get(name)) for name in MORE),
+    }
+
+
+def _field(name: str, options: Iterable[str]) -> dict[str, Any]:
+    chosen = [value for value in request.args.getlist(name) if value]
+    every = dict.fromkeys((*(str(option) for option in options), *chosen))
+    return {
+        "name": name,
+        "label": NAMES[name],
+        "options": [(value, word_of(name, value)) for value in every],
+        "chosen": chosen,
+    }
+
+
+def _columns(listing: Listing) -> dict[str, tuple[str, str]]:
+    """The sortable columns: the address that sorts by each, and how it is sorted now, as aria-sort says it."""
+    by = listing.sort.name
+    age = {"newest": "ascending", "oldest": "descending"}.get(by, "")
+    found = {"age": (url_with(sort="newest" if by == "oldest" else "oldest"), age)}
+    if listing.filters.only_open:
+        found["deadline"] = (url_with(sort="worst"), "ascending" if by == "worst" else "")
+        found["amount"] = (url_with(sort="amount"), "descending" if by == "amount" else "")
+    return found
+
+
+def _group(group: Group, filters: OperationFilter) -> tuple[str, str, int, bool]:
+    """A group of what failed alike: address, words, size, and whether the list shows just it."""
+    verdict, cause = group.verdict or NONE, group.cause or NONE
+    words = [word_of("type", group.type)]
+    words += [word_of(name, value) for name, value in (("verdict", verdict), ("cause", cause)) if value != NONE]
+    chosen = filters.types == {group.type} and filters.verdicts == {verdict} and filters.causes == {cause}
+    url = url_with(type=group.type, verdict=verdict, cause=cause)
+    return url, " · ".join(words) if len(words) > 1 else f"{words[0]} · {gettext('not classified')}", group.size, chosen
