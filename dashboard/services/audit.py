@@ -2,19 +2,25 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import String, func, select, type_coerce, update
+from sqlalchemy.exc import DBAPIError, IntegrityError, NoResultFound
 from sqlalchemy.orm import Session
 
+from dashboard.db import Database, clock, reading, transact
 from dashboard.domain.chain import entry_hash
-from dashboard.domain.permissions import Actor
+from dashboard.domain.errors import NotAllowedError
+from dashboard.domain.permissions import Actor, Permission, holds
 from dashboard.domain.redaction import redact, redact_text
 from dashboard.models import AuditEntry, AuditHead
 
 DONE = "done"
 REFUSED = "refused"
+VERIFY = "audit_verify"
+LOG = "audit_log"
 BATCH = 1000
 HASHED_COLUMNS = (
     "seq",
@@ -32,6 +38,13 @@ HASHED_COLUMNS = (
     "reason",
     "evidence",
     "request_id",
+)
+# Times are read as they are stored, because two spellings of one moment are two different bytes.
+_STORED = (
+    *(getattr(AuditEntry, name) for name in HASHED_COLUMNS if name != "at"),
+    type_coerce(AuditEntry.at, String).label("at"),
+    AuditEntry.previous_hash,
+    AuditEntry.hash,
 )
 
 
@@ -75,10 +88,10 @@ def append(
         seq=(head.seq or 0) + 1,
         at=now,
         actor_kind=actor.kind.value,
-        actor_id=actor.id[:254],
-        address=actor.address,
+        actor_id=_fitted(actor.id, 254),
+        address=actor.address and _fitted(actor.address, 64),
         action=action,
-        subject=_storable(subject)[:254],
+        subject=_fitted(subject, 254),
         tenant=tenant,
         type=type,
         outcome=outcome,
@@ -86,7 +99,7 @@ def append(
         after=_as_json(after),
         reason=None if reason is None else redact_text(_storable(reason)),
         evidence=_as_json(evidence),
-        request_id=actor.request_id,
+        request_id=actor.request_id and _fitted(actor.request_id, 64),
         previous_hash=head.hash,
     )
     entry.hash = _hash_of(entry)
@@ -101,11 +114,12 @@ def verify(session: Session, *, progress: Callable[[int], None] | None = None) -
 
     Problems: `gap` (a number is missing), `changed` (the stored hash is not that of the stored fields),
     `unlinked` (it does not name the hash before it), `tail_cut` (the head knows of later entries) and
-    `head_changed`.
+    `head_changed`. What is appended during the walk is left for the next one.
     """
+    head = _head(session)
     last_hash: str | None = None
     checked = 0
-    for entry in _walk(session):
+    for entry in _walk(session, until=head.last or 0):
         problem = _problem_of(entry, expected_seq=checked + 1, previous_hash=last_hash)
         if problem:
             return Verification(checked, last_hash, broken_seq=checked + 1, problem=problem)
@@ -113,52 +127,102 @@ def verify(session: Session, *, progress: Callable[[int], None] | None = None) -
         checked += 1
         if progress and checked % BATCH == 0:
             progress(checked)
-    return _compare_with_head(session, checked=checked, last_hash=last_hash)
+    return _compare_with_head(head, checked=checked, last_hash=last_hash)
 
 
-def _walk(session: Session) -> Iterator[AuditEntry]:
-    last = 0
-    while True:
-        batch = session.scalars(
-            select(AuditEntry).where(AuditEntry.seq > last).order_by(AuditEntry.seq).limit(BATCH)
-        ).all()
-        if not batch:
-            return
+def verify_on_record(database: Database, *, actor: Actor) -> tuple[Verification, int | None]:
+    """Verify the log for a person and append what was found; NotAllowedError without the permission.
+
+    The second value is the new entry's number, or None where the log is so damaged that nothing can be appended.
+    """
+    if not holds(actor.grants, Permission.AUDIT_SCOPE):
+        raise NotAllowedError(permission=Permission.AUDIT_SCOPE.value)
+    with reading(database) as session:
+        found = verify(session)
+    try:
+        return found, transact(database, lambda session: _record(session, found, actor=actor))
+    except (NoResultFound, IntegrityError):
+        if found.intact:
+            raise
+        return found, None
+
+
+def _record(session: Session, found: Verification, *, actor: Actor) -> int:
+    evidence = asdict(found)
+    return append(session, actor=actor, action=VERIFY, subject=LOG, now=clock(session), evidence=evidence)
+
+
+def _head(session: Session) -> Any:
+    # One statement, so that no append can come between the head and the last entry.
+    head = select(AuditHead).where(AuditHead.id == 1).subquery()
+    last = select(func.max(AuditEntry.seq)).scalar_subquery()
+    heads = select(func.count()).select_from(head).scalar_subquery()
+    seq, digest = select(head.c.seq).scalar_subquery(), select(head.c.hash).scalar_subquery()
+    return session.execute(
+        select(last.label("last"), heads.label("heads"), seq.label("seq"), digest.label("hash"))
+    ).one()
+
+
+def _walk(session: Session, *, until: int) -> Iterator[Any]:
+    after: int | None = None
+    while batch := _read(session, after=after, until=until, limit=BATCH):
         yield from batch
-        last = batch[-1].seq
-        session.expunge_all()
+        after = batch[-1].seq
 
 
-def _problem_of(entry: AuditEntry, *, expected_seq: int, previous_hash: str | None) -> str | None:
+def _read(session: Session, *, after: int | None, until: int, limit: int) -> list[Any]:
+    """Give the next entries; an unreadable one, such as text that is no longer UTF-8, comes alone and without hash."""
+    narrowed = select(*_STORED).where(AuditEntry.seq <= until).order_by(AuditEntry.seq).limit(limit)
+    try:
+        return list(session.execute(narrowed if after is None else narrowed.where(AuditEntry.seq > after)))
+    except (DBAPIError, ValueError):
+        if limit > 1:
+            return _read(session, after=after, until=until, limit=1)
+        # Where it is the database that fails and not the entry, this fails again.
+        numbers = select(AuditEntry.seq, AuditEntry.seq.label("hash")).order_by(AuditEntry.seq).limit(1)
+        return list(session.execute(numbers if after is None else numbers.where(AuditEntry.seq > after)))
+
+
+def _problem_of(entry: Any, *, expected_seq: int, previous_hash: str | None) -> str | None:
     if entry.seq != expected_seq:
         return "gap"
-    if entry.hash != _hash_of(entry):
+    if not isinstance(entry.hash, str) or entry.hash != _hash_of(entry):
         return "changed"
     if entry.previous_hash != previous_hash:
         return "unlinked"
     return None
 
 
-def _compare_with_head(session: Session, *, checked: int, last_hash: str | None) -> Verification:
-    head = session.execute(select(AuditHead.seq, AuditHead.hash).where(AuditHead.id == 1)).one_or_none()
-    if head is None or (head.seq or 0) < checked:
-        return Verification(checked, last_hash, broken_seq=checked, problem="head_changed")
-    if (head.seq or 0) > checked:
+def _compare_with_head(head: Any, *, checked: int, last_hash: str | None) -> Verification:
+    seq = head.seq or 0
+    if isinstance(seq, int) and seq > checked:
         return Verification(checked, last_hash, broken_seq=checked + 1, problem="tail_cut")
-    if head.hash != last_hash:
+    if not head.heads or seq != checked or head.hash != last_hash:
         return Verification(checked, last_hash, broken_seq=checked, problem="head_changed")
     return Verification(checked, last_hash)
 
 
-def _hash_of(entry: AuditEntry) -> str:
-    fields = [(name, _hashed(getattr(entry, name))) for name in HASHED_COLUMNS]
-    return entry_hash(entry.previous_hash, fields)
+def _hash_of(entry: Any) -> str:
+    fields = [(name, _hashed(getattr(entry, name))) for name in HASHED_COLUMNS if name != "at"]
+    fields.insert(HASHED_COLUMNS.index("at"), ("at", _hashed_time(entry.at)))
+    return entry_hash(_hashed_text(entry.previous_hash), fields)
 
 
 def _hashed(value: object) -> str | int | None:
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="microseconds")
-    return value if value is None or isinstance(value, int) else str(value)
+    return value if isinstance(value, int) else _hashed_text(value)
+
+
+def _hashed_text(value: object) -> str | None:
+    return value if value is None else str(value)
+
+
+def _hashed_time(at: object) -> str:
+    """The moment in UTC with microseconds; text is how SQLite stores it, in exactly one spelling."""
+    if isinstance(at, datetime):
+        aware = at if at.tzinfo else at.replace(tzinfo=UTC)
+        return aware.astimezone(UTC).isoformat(timespec="microseconds")
+    text = str(at)
+    return f"{text[:10]}T{text[11:]}+00:00" if text[10:11] == " " else text
 
 
 def _as_json(value: Mapping[str, object] | None) -> str | None:
@@ -171,3 +235,7 @@ def _as_json(value: Mapping[str, object] | None) -> str | None:
 def _storable(text: str) -> str:
     """A refused attempt may hold what no column takes (NUL, lone surrogates): kept in a readable form."""
     return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
+
+
+def _fitted(text: str, length: int) -> str:
+    return _storable(text)[:length]
