@@ -49,13 +49,19 @@ def tell(error: BaseException) -> int:
             return _say("DASHBOARD_DATABASE_URL: it is not the URL of a database", status=WRONG_INPUT)
         case DatabaseError() | InterfaceError():
             return _say(f"The database cannot be used: {_first_line(error.orig)}", status=NO_DATABASE)
-    return _say(f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else str(error), status=WRONG_INPUT)
+    return _say(_words_of(error), status=WRONG_INPUT)
 
 
 def _say(*lines: str, status: int) -> int:
     for line in lines:
         click.echo(f"Error: {line}", err=True)
     return status
+
+
+def _words_of(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _first_line(error: BaseException | None) -> str:

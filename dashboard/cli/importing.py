@@ -11,6 +11,7 @@ from dashboard.cli.progress import shown_progress
 from dashboard.cli.rejects import Rejects
 from dashboard.cli.setup import command_line_actor, ready_database
 from dashboard.config import Settings
+from dashboard.domain.text import visible
 from dashboard.services.import_lines import KINDS
 from dashboard.services.importing import ImportSummary, import_lines
 from dashboard.services.policies import load_policies
@@ -46,7 +47,7 @@ def import_(context: click.Context, file: Path, *, shift_to_now: bool) -> None:
             summary = import_lines(
                 database,
                 source=source,
-                name=file.name,
+                name=visible(file.name),
                 actor=command_line_actor(),
                 policies=policies,
                 reject=rejects.write,
@@ -60,6 +61,8 @@ def import_(context: click.Context, file: Path, *, shift_to_now: bool) -> None:
 
 
 def _refuse_unreadable(source: BinaryIO, file: Path) -> None:
+    if not source.seekable():
+        raise click.UsageError(f"{file} is a pipe: save what it gives to a file first.")
     head = source.read(HEAD_BYTES)
     source.seek(0)
     if not head:

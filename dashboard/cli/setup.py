@@ -9,6 +9,7 @@ from dashboard.config import Settings
 from dashboard.db import Database
 from dashboard.domain.permissions import Actor
 from dashboard.domain.states import ActorKind
+from dashboard.domain.text import visible
 from dashboard.services import schema
 
 
@@ -39,4 +40,4 @@ def command_line_actor() -> Actor:
         name = getpass.getuser()
     except (KeyError, OSError):
         name = "unknown"
-    return Actor(ActorKind.SYSTEM, f"command line, {name}")
+    return Actor(ActorKind.SYSTEM, f"command line, {visible(name)}")

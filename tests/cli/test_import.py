@@ -1,12 +1,14 @@
 import gzip
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dashboard.db import Database
 from tests.cli.conftest import Run
-from tests.import_file import as_text, counted, event, operation, write
+from tests.import_file import as_text, counted, event, operation, record, write
 
 BAD = (
     b'{"kind": "operation", "operation_id": "cut-off", "tenant": ',
@@ -125,6 +127,44 @@ def test_an_old_database_says_what_to_run(run: Run, folder: Path) -> None:
     assert ended.status == 3
     assert ended.err.count("\n") == 1
     assert "dashboard db upgrade" in ended.err
+
+
+def test_a_pipe_is_refused(ready: Database, run: Run) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"{}\n")
+    ended = run("import", f"/dev/fd/{reader}")
+    os.close(reader)
+    os.close(writer)
+    assert (ended.status, "is a pipe" in ended.err) == (2, True)
+
+
+def test_a_name_that_is_not_utf_8_is_no_fault(ready: Database, run: Run, folder: Path) -> None:
+    path = folder / os.fsdecode(b"caf\xe9.jsonl")
+    assert run("import", write(path, operation())).status == 0
+
+
+def test_every_reason_is_a_sentence(ready: Database, run: Run, folder: Path) -> None:
+    objects: tuple[Any, ...] = ([], "text", {"a": float("inf")})
+    headers: tuple[Any, ...] = ({}, [["a"]], [["a", "b", "c"]])
+    lines = (
+        *(operation(attempts=value) for value in ("1", -1, 2**40)),
+        *(operation(expected=value) for value in objects),
+        *(record(response_headers=value) for value in headers),
+        operation(created_at="1850-01-01T00:00:00Z"),
+        operation(created_at="soon"),
+        operation(tenant=""),
+        operation(tenant="x" * 100),
+        record(state="done"),
+        {"kind": "event"},
+        {},
+        b'{"a": 1, "a": 2}',
+        b"[" * 100_000,
+        b"\xff",
+    )
+    run("import", write(folder / "bad.jsonl", *lines))
+    rejects = [json.loads(line) for line in (folder / "bad.rejects.jsonl").read_text().splitlines()]
+    assert len(rejects) == len(lines)
+    assert [reject for reject in rejects if not reject["reason"].endswith(".")] == []
 
 
 def test_times_move_to_now(ready: Database, run: Run, folder: Path) -> None:
