@@ -76,7 +76,10 @@ class Comparison:
 
 @dataclass(frozen=True)
 class ProbeRule:
-    """How to ask the destination: the kind of probe and its own settings, already validated."""
+    """How to ask the destination: the kind of probe and its own settings, already validated.
+
+    The `connection` of an `sql` probe is the name of the environment variable that holds its URL.
+    """
 
     kind: str
     settings: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
@@ -117,7 +120,10 @@ class Destination:
 
 @dataclass(frozen=True)
 class Sink:
-    """Where outbox messages go: the kind of sink and its own settings, already validated."""
+    """Where outbox messages go: the kind of sink and its own settings, already validated.
+
+    `url` is read from the environment already; `secret_env` is the name of the variable that holds the secret.
+    """
 
     name: str
     kind: str

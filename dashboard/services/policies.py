@@ -8,20 +8,39 @@ import hashlib
 import os
 import tomllib
 from collections.abc import Mapping
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
 from dashboard.domain.errors import InvalidInputError, Problem
+from dashboard.domain.permissions import Actor
 from dashboard.domain.policy import Policies
-from dashboard.services import policy_building
+from dashboard.domain.states import ActorKind
+from dashboard.models import PolicyVersion
+from dashboard.services import audit, policy_building
+from dashboard.services.policy_environment import unmet_needs
 from dashboard.services.policy_file import PolicyFile
 from dashboard.services.policy_problems import located, problems_of
 from dashboard.services.policy_rules import broken_rules
 
-__all__ = ["Policies", "load_policies", "read_file", "read_policies"]
+__all__ = ["Checked", "Policies", "check_policies", "load_policies", "read_policies", "remember"]
+
+
+SYSTEM = Actor(ActorKind.SYSTEM, "policies")
+
+
+class Checked(NamedTuple):
+    """What is wrong with a policy file; `notes` are worth knowing and stop nothing."""
+
+    policies: Policies | None
+    problems: tuple[Problem, ...]
+    notes: tuple[Problem, ...]
 
 
 def load_policies(path: Path | None, *, environment: Mapping[str, str] = os.environ) -> Policies:
@@ -61,16 +80,55 @@ def read_file(text: str) -> PolicyFile:
         raise InvalidInputError(located(problems_of(error, document, keys), text)) from error
 
 
+def check_policies(content: bytes, *, environment: Mapping[str, str]) -> Checked:
+    """Find all that is wrong with the bytes of a policy file, on this machine too: unset variables, lost functions."""
+    try:
+        text = _text(content)
+        file = read_file(text)
+    except InvalidInputError as error:
+        return Checked(None, error.problems, ())
+    needs = unmet_needs(file, environment)
+    problems = located((*broken_rules(file, environment), *needs.problems), text)
+    policies = None if problems else read_policies(content, environment=environment)
+    return Checked(policies, problems, located(needs.notes, text))
+
+
+def remember(session: Session, policies: Policies, *, now: datetime, actor: Actor = SYSTEM) -> bool:
+    """Keep a version that was never seen and say so in the audit log; tell whether it was new."""
+    if policies.hash is None:
+        return False
+    before = session.scalar(select(PolicyVersion.hash).order_by(PolicyVersion.first_seen_at.desc()).limit(1))
+    try:
+        with session.begin_nested():
+            session.add(PolicyVersion(hash=policies.hash, content=policies.text, first_seen_at=now))
+    except IntegrityError:
+        return False
+    audit.append(
+        session,
+        actor=actor,
+        action="policy_version",
+        subject=policies.hash,
+        now=now,
+        before={"hash": before} if before else None,
+        after={"hash": policies.hash, "types": sorted(policies.types), "destinations": sorted(policies.destinations)},
+    )
+    return True
+
+
 def _text(content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise InvalidInputError((Problem("policies", "policy_unreadable", {"reason": "it is not UTF-8"}),)) from error
+        raise _unreadable(f"byte {error.start} is not UTF-8") from error
 
 
 def _document(text: str) -> dict[str, Any]:
     try:
-        # Decimal, because an amount must not lose a digit.
-        return tomllib.loads(text, parse_float=Decimal)
+        # Decimal, because an amount must not lose a digit; some editors begin a file with a byte order mark.
+        return tomllib.loads(text.removeprefix("\ufeff"), parse_float=Decimal)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InvalidInputError((Problem("policies", "policy_unreadable", {"reason": str(error)}),)) from error
+        raise _unreadable(str(error)) from error
+
+
+def _unreadable(reason: str) -> InvalidInputError:
+    return InvalidInputError((Problem("policies", "policy_unreadable", {"reason": reason}),))

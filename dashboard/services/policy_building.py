@@ -94,7 +94,10 @@ def _approvals(base: Approvals, table: ApprovalsTable | None) -> Approvals:
 
 
 def _probe(probe: AnyProbe) -> ProbeRule:
-    return ProbeRule(probe.kind, _settings(probe, {}))
+    settings = dict(_settings(probe, {}))
+    if "connection_env" in settings:
+        settings["connection"] = settings.pop("connection_env")
+    return ProbeRule(probe.kind, MappingProxyType(settings))
 
 
 def _destination(name: str, table: DestinationTable, environment: Environment) -> Destination:

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, StrictBool, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, StrictBool, StrictInt, ValidationInfo, field_validator
 
 from dashboard.domain.policy import FieldKind
 from dashboard.services.policy_values import (
@@ -45,6 +45,7 @@ class HttpProbe(AskingProbe):
     path: Template
     method: Literal["GET"] = "GET"
     items: Expression | None = None
+    missing_status: tuple[Annotated[StrictInt, Field(ge=400, le=499)], ...] = ()
 
 
 class SqlProbe(AskingProbe):
