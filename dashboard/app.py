@@ -8,13 +8,16 @@ from dashboard.resources import resource_dir
 from dashboard.services.policies import load_policies
 from dashboard.web import (
     account,
+    actions,
     errors,
     formatting,
     frame,
     health,
     login,
     navigation,
+    operation_actions,
     operation_lists,
+    operations,
     overview,
     search,
     security,
@@ -22,9 +25,12 @@ from dashboard.web import (
 
 BLUEPRINTS: tuple[Blueprint, ...] = (
     account.blueprint,
+    actions.blueprint,
     health.blueprint,
     login.blueprint,
+    operation_actions.blueprint,
     operation_lists.blueprint,
+    operations.blueprint,
     overview.blueprint,
     search.blueprint,
 )

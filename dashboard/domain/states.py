@@ -7,6 +7,7 @@ what the change must carry into its event. `docs/states.md` shows the same table
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 from dashboard.domain.errors import TransitionError
 
@@ -109,6 +110,7 @@ class Transition:
     carries: frozenset[str]
 
 
+_Words = TypeVar("_Words", bound=StrEnum)
 _Actors = frozenset[ActorKind]
 _PERSON: _Actors = frozenset({ActorKind.USER, ActorKind.API})
 _HOST: _Actors = frozenset({ActorKind.WORKER, ActorKind.API})
@@ -200,6 +202,11 @@ TRANSITIONS: tuple[Transition, ...] = (
          when="a manager reopens it with evidence", carries=_DECISION),
 )
 # fmt: on
+
+
+def known(words: type[_Words], value: str | None) -> _Words | None:
+    """Return the member that a stored word names; None for none, and for a word that a host made up."""
+    return words(value) if value in list(words) else None
 
 
 def find_transition(source: State, target: State, *, trigger: Trigger, actor: ActorKind) -> Transition:

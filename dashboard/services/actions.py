@@ -24,7 +24,7 @@ from dashboard.domain.errors import (
 from dashboard.domain.permissions import Actor, Permission, scopes
 from dashboard.domain.redaction import both_sides
 from dashboard.domain.risk import RiskAssessment, assess_duplication
-from dashboard.domain.states import Cause, State, Trigger, targets
+from dashboard.domain.states import Cause, State, Trigger, known, targets
 from dashboard.domain.text import is_operation_id
 from dashboard.domain.verdicts import Verdict
 from dashboard.models import Action, Operation
@@ -126,8 +126,8 @@ def assess(operation: Operation, action: ActionName, *, policies: Policies, now:
     """How likely this action is to make an effect happen twice, judged on what the operation's row knows."""
     return assess_duplication(
         action,
-        cause=Cause(operation.cause) if operation.cause else None,
-        verdict=Verdict(operation.verdict) if operation.verdict else None,
+        cause=known(Cause, operation.cause),
+        verdict=known(Verdict, operation.verdict),
         verdict_age=now - operation.verdict_at if operation.verdict_at else None,
         freshness=policies.freshness_of(operation.type),
         attempts=operation.attempts,
@@ -171,7 +171,7 @@ def _execute(
         idempotency_key=form.idempotency_key,
         risk=assess(operation, request.action, policies=request.policies, now=now),
         policy_hash=request.policies.hash,
-        hidden=both_sides(request.policies.defaults.redact),
+        hidden=both_sides(request.policies.of(operation.type).redact),
         now=now,
     )
     planned = _compensation(session, operation, request)

@@ -1,0 +1,73 @@
+"""The actions a page offers, with a line on what each does, and those it does not, with the reason."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from flask_babel import LazyString, gettext, lazy_gettext
+
+from dashboard.domain.actions import ActionName
+from dashboard.domain.errors import NotAllowedError, OperationsError, TransitionError
+from dashboard.domain.permissions import Permission
+from dashboard.domain.states import TERMINAL, State
+from dashboard.services.offers import Offer
+from dashboard.web.labels import label
+from dashboard.web.wording import in_words
+
+DOES: dict[ActionName, LazyString] = {
+    ActionName.REQUEUE: lazy_gettext("Send it again: only where the effect does not exist."),
+    ActionName.COMPENSATE: lazy_gettext("Undo its effect by a second operation."),
+    ActionName.CLOSE: lazy_gettext("End it without being done."),
+    ActionName.CONFIRM: lazy_gettext("Count it as done: you have seen the effect."),
+    ActionName.ESCALATE: lazy_gettext("Hand it to the people who decide."),
+    ActionName.REOPEN: lazy_gettext("Put it in review again although it had ended."),
+}
+
+
+class Choice(NamedTuple):
+    """An action with its name and a sentence: what it does, or why it is not possible."""
+
+    action: str
+    name: str
+    sentence: str
+
+
+def possible(offered: Iterable[Offer]) -> list[Choice]:
+    """Give the actions that are open to the person."""
+    return [
+        Choice(offer.action.value, label("action", offer.action.value), str(DOES[offer.action]))
+        for offer in offered
+        if offer.refusal is None
+    ]
+
+
+def impossible(offered: Iterable[Offer]) -> list[Choice]:
+    """Give the actions that are not, and why."""
+    return [
+        Choice(offer.action.value, label("action", offer.action.value), why_not(offer.refusal))
+        for offer in offered
+        if offer.refusal
+    ]
+
+
+def why_not(refusal: OperationsError) -> str:
+    """Say why an action is not possible, so that the person knows who or what could change that."""
+    if isinstance(refusal, NotAllowedError):
+        if refusal.details.get("permission") == Permission.REOPEN.value:
+            return str(gettext("Managers decide this; your role does not."))
+        return str(gettext("Operators decide this; your role does not."))
+    if isinstance(refusal, TransitionError):
+        return _wrong_state(refusal)
+    return in_words(refusal)
+
+
+def _wrong_state(refusal: TransitionError) -> str:
+    state = label("state", refusal.source)
+    if refusal.trigger == ActionName.REOPEN:
+        return str(gettext("It has not ended: its state is “%(state)s”.", state=state))
+    if refusal.source in TERMINAL:
+        return str(gettext("It has ended: its state is “%(state)s”.", state=state))
+    if refusal.source == State.MANUAL_REVIEW:
+        return str(gettext("It is with the people who decide already."))
+    if refusal.source in {State.RETRY_SCHEDULED, State.AWAITING_CONFIRMATION}:
+        return str(gettext("Its state is “%(state)s”: escalate it first.", state=state))
+    return str(gettext("Not possible while its state is “%(state)s”.", state=state))

@@ -1,0 +1,136 @@
+"""One operation: what it is, what happened to it, what can be done, and the notes people leave on it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import uuid4
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_babel import gettext
+
+from dashboard.db import clock
+from dashboard.domain.errors import InvalidInputError, NotFoundError
+from dashboard.domain.exceptions import Why, why_here
+from dashboard.domain.permissions import Permission, scopes
+from dashboard.domain.redaction import both_sides
+from dashboard.domain.states import OPEN, Cause, State, known
+from dashboard.domain.verdicts import Verdict
+from dashboard.models import Operation
+from dashboard.queries.detail import Detail, detail_of
+from dashboard.queries.history import event_of
+from dashboard.services import notes
+from dashboard.services.actions import find
+from dashboard.services.offers import offers
+from dashboard.web.context import actor, database, policies, read, requires
+from dashboard.web.differences import Difference, differences
+from dashboard.web.naming import operation_title, versioned_entity
+from dashboard.web.offers import impossible, possible
+from dashboard.web.sentences import Told, tell
+from dashboard.web.timeline import event_row, timeline_rows
+from dashboard.web.wording import by_field
+
+blueprint = Blueprint("operations", __name__, url_prefix="/operations")
+blueprint.add_app_template_filter(operation_title, "operation_title")
+blueprint.add_app_template_filter(versioned_entity, "versioned_entity")
+
+
+@blueprint.get("/<operation_id>")
+@requires(Permission.BROWSE)
+def show(operation_id: str) -> str:
+    """Show the operation."""
+    return _page(operation_id)
+
+
+@blueprint.get("/<operation_id>/events/<int(max=2147483647):seq>")
+@requires(Permission.BROWSE)
+def event(operation_id: str, seq: int) -> str:
+    """Show one event with all of its text."""
+    with read() as session:
+        operation = find(session, actor=actor(), operation_id=operation_id)
+        found = event_of(session, operation.id, seq)
+    if found is None:
+        raise NotFoundError(operation_id=operation_id, seq=seq)
+    return render_template(
+        "operations/event.html", operation=operation, event=event_row(found, hidden=_hidden(operation))
+    )
+
+
+@blueprint.get("/<operation_id>/notes")
+@requires(Permission.BROWSE)
+def note_form(operation_id: str) -> ResponseReturnValue:
+    """Go to the form: this is the address the browser is left at when a note was refused."""
+    return redirect(url_for("operations.show", operation_id=operation_id, _anchor="note"))
+
+
+@blueprint.post("/<operation_id>/notes")
+@requires(Permission.BROWSE)
+def add_note(operation_id: str) -> ResponseReturnValue:
+    """Add a note; the same form sent twice adds it once."""
+    text, key = request.form.get("note"), request.form.get("idempotency_key")
+    if key is None:
+        return _page(operation_id, note=text or "", came_back=True), 422
+    try:
+        added = notes.add_note(database(), actor=actor(), operation_id=operation_id, idempotency_key=key, text=text)
+    except InvalidInputError as error:
+        return _page(operation_id, note=text or "", problem=" ".join(by_field(error).values())), 422
+    if added:
+        flash(gettext("Your note was added."), "ok")
+    else:
+        flash(gettext("This note had been added before. It was not added twice."), "info")
+    return redirect(url_for("operations.show", operation_id=operation_id), 303)
+
+
+def _page(operation_id: str, *, note: str = "", problem: str = "", came_back: bool = False) -> str:
+    asking = actor()
+    with read() as session:
+        operation = find(session, actor=asking, operation_id=operation_id)
+        detail = detail_of(session, operation, scopes=scopes(asking.grants, Permission.BROWSE))
+        offered = offers(session, operation, actor=asking, policies=policies())
+        now = clock(session)
+    hidden = _hidden(operation)
+    compared = differences(operation.expected, detail.probe.actual if detail.probe else None, hidden=hidden)
+    return render_template(
+        "operations/show.html",
+        operation=operation,
+        policy=policies().of(operation.type),
+        honours_key=policies().honours_key(operation.destination),
+        sentence=tell(_told(operation, detail, compared, now=now)),
+        why=_why(operation, now=now),
+        detail=detail,
+        compared=compared,
+        timeline=timeline_rows(detail.timeline, hidden=hidden),
+        possible=possible(offered),
+        impossible=impossible(offered),
+        now=now,
+        note=note,
+        note_key=uuid4().hex,
+        problem=problem,
+        came_back=came_back,
+    )
+
+
+def _told(operation: Operation, detail: Detail, compared: Sequence[Difference], *, now: datetime) -> Told:
+    return Told(
+        operation=operation,
+        description=policies().of(operation.type).description,
+        timeline=detail.timeline,
+        probe=detail.probe,
+        differing=[field for field in compared if field.differs],
+        compensating=any(child.state in OPEN for child in detail.children),
+        now=now,
+    )
+
+
+def _why(operation: Operation, *, now: datetime) -> tuple[Why, ...]:
+    return why_here(
+        state=State(operation.state),
+        verdict=known(Verdict, operation.verdict),
+        cause=known(Cause, operation.cause),
+        deadline_at=operation.deadline_at,
+        now=now,
+    )
+
+
+def _hidden(operation: Operation) -> tuple[str, ...]:
+    """The fields that policy keeps off the screen, wherever they are stored."""
+    return both_sides(policies().of(operation.type).redact)
