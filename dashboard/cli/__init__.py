@@ -15,6 +15,7 @@ from dashboard.cli.db import db
 from dashboard.cli.demo import demo
 from dashboard.cli.errors import EXPECTED, INTERRUPTED, tell
 from dashboard.cli.importing import import_
+from dashboard.cli.policy import policy
 from dashboard.cli.serve import serve
 from dashboard.cli.signals import stopping_on_sigterm
 from dashboard.cli.users import user
@@ -23,7 +24,7 @@ from dashboard.cli.users import user
 EXIT_STATUS = """\b
 Exit status:
   0    done
-  1    done, with findings: lines were rejected, or the audit log is broken
+  1    done, with findings: lines were rejected, the audit log is broken, or a policy is wrong
   2    not done: a wrong argument, setting or file
   3    not done: the database cannot be used, or lacks our tables
   130  interrupted by Ctrl-C
@@ -41,7 +42,7 @@ def dashboard() -> None:
     """
 
 
-for command in (demo, serve, db, import_, user, audit):
+for command in (demo, serve, db, import_, user, audit, policy):
     dashboard.add_command(command)
 
 
