@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, or_, select, true
+from sqlalchemy import ColumnElement, Select, func, or_, select, true
 from sqlalchemy.orm import Session
 
 from dashboard.domain.errors import NotFoundError
@@ -16,6 +16,8 @@ from dashboard.queries.keyset import Page, Position, Sort
 from dashboard.queries.scoping import in_scope
 
 OUTCOMES = ("done", "refused")
+VERIFY = "audit_verify"
+SHOWN_REASON = 200
 NEWEST = Sort("newest", AuditEntry.seq, AuditEntry.seq, descending=True, read=int)
 
 COLUMNS = (
@@ -28,7 +30,7 @@ COLUMNS = (
     AuditEntry.tenant,
     AuditEntry.type,
     AuditEntry.outcome,
-    AuditEntry.reason,
+    func.substr(AuditEntry.reason, 1, SHOWN_REASON).label("reason"),
 )
 
 
@@ -42,6 +44,13 @@ class AuditFilter:
     subject: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+
+
+class Neighbours(NamedTuple):
+    """The numbers of the entries before and after one, among those the reader may see."""
+
+    older: int | None
+    newer: int | None
 
 
 def list_entries(session: Session, filters: AuditFilter, *, reader: Actor, position: Position) -> Page:
@@ -64,6 +73,21 @@ def get_entry(session: Session, seq: int, *, reader: Actor) -> AuditEntry:
     if entry is None:
         raise NotFoundError(audit_entry=seq)
     return entry
+
+
+def neighbours(session: Session, seq: int, *, reader: Actor) -> Neighbours:
+    """The readable entries around one; None where there is none."""
+    seqs = select(AuditEntry.seq).where(readable(reader)).limit(1)
+    return Neighbours(
+        older=session.scalar(seqs.where(AuditEntry.seq < seq).order_by(AuditEntry.seq.desc())),
+        newer=session.scalar(seqs.where(AuditEntry.seq > seq).order_by(AuditEntry.seq)),
+    )
+
+
+def last_verification(session: Session, *, reader: Actor) -> AuditEntry | None:
+    """The newest entry about a verification of the log that the reader may see."""
+    found = select(AuditEntry).where(AuditEntry.action == VERIFY, readable(reader))
+    return session.scalar(found.order_by(AuditEntry.seq.desc()).limit(1))
 
 
 def readable(reader: Actor) -> ColumnElement[bool]:

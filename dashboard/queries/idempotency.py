@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, func, literal_column, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from dashboard.domain.errors import NotFoundError
+from dashboard.domain.keys import UNSETTLED
 from dashboard.domain.permissions import Scope
 from dashboard.models import IdempotencyRecord, Operation
 from dashboard.queries import keyset, totals
 from dashboard.queries.keyset import Page, Position, Sort
 from dashboard.queries.scoping import in_scope
 
-STATES = ("processing", "pending", "completed", "failed")
-UNSETTLED = frozenset({"processing", "pending"})
-SHOWN_BODY = 4000
+# Enough for 4,000 characters of any script, and one cut in two.
+READ_BYTES = 16_003
 
 _Record = IdempotencyRecord
 _IS_OPEN: ColumnElement[bool] = literal_column("idempotency_records.is_open = 1")
@@ -52,6 +52,20 @@ class RecordFilter:
     key: str | None = None
 
 
+class Choices(NamedTuple):
+    """Names that unsettled records have, for the filter's lists."""
+
+    tenants: Sequence[str]
+    operations: Sequence[str]
+
+
+class Body(NamedTuple):
+    """The beginning of a stored body, and how many bytes all of it has."""
+
+    start: bytes
+    length: int
+
+
 def list_records(session: Session, filters: RecordFilter, *, scopes: Sequence[Scope], position: Position) -> Page:
     """One page of rows with COLUMNS, newest first."""
     chosen = select(_Record.id.label("number"), _Record.created_at.label("key")).where(
@@ -76,13 +90,37 @@ def count_records(session: Session, filters: RecordFilter, *, scopes: Sequence[S
     return totals.exact(session, statement) if bounded else totals.capped(session, statement)
 
 
-def get_record(session: Session, number: int, *, scopes: Sequence[Scope]) -> IdempotencyRecord:
-    """The record with this number within the grants; NotFoundError otherwise."""
+def choices(session: Session, *, scopes: Sequence[Scope]) -> Choices:
+    """The tenants and operations of unsettled records in scope."""
     visible = in_scope(scopes, tenant=_Record.tenant, type=_Record.operation)
-    record = session.scalar(select(_Record).where(_Record.id == number, visible))
+    pairs = session.execute(select(_Record.tenant, _Record.operation).where(_IS_OPEN, visible).distinct()).all()
+    return Choices(sorted({pair.tenant for pair in pairs}), sorted({pair.operation for pair in pairs}))
+
+
+def get_record(session: Session, number: int, *, scopes: Sequence[Scope]) -> IdempotencyRecord:
+    """The record with this number within the grants, without its body; NotFoundError otherwise."""
+    visible = in_scope(scopes, tenant=_Record.tenant, type=_Record.operation)
+    lean = defer(_Record.response_body, raiseload=True)
+    record = session.scalar(select(_Record).where(_Record.id == number, visible).options(lean))
     if record is None:
         raise NotFoundError(idempotency_record=number)
     return record
+
+
+def body_of(session: Session, number: int) -> Body | None:
+    """The beginning of a record's stored body; None where none is kept."""
+    body = _Record.response_body
+    statement = select(func.substr(body, 1, READ_BYTES), func.length(body)).where(_Record.id == number)
+    found = session.execute(statement.where(body.is_not(None))).one_or_none()
+    return None if found is None else Body(bytes(found[0]), found[1])
+
+
+def operation_of(session: Session, record: IdempotencyRecord, *, scopes: Sequence[Scope]) -> Operation | None:
+    """The operation the record belongs to; None where there is none within the grants."""
+    if record.operation_id is None:
+        return None
+    named = select(Operation).where(Operation.operation_id == record.operation_id, Operation.tenant == record.tenant)
+    return session.scalar(named.where(in_scope(scopes)))
 
 
 def records_of(session: Session, operation: Operation) -> Sequence[Any]:

@@ -16,10 +16,10 @@ from dashboard.domain.errors import NotAllowedError
 from dashboard.domain.permissions import Actor, Permission, holds
 from dashboard.domain.redaction import redact, redact_text
 from dashboard.models import AuditEntry, AuditHead
+from dashboard.queries.audit import VERIFY
 
 DONE = "done"
 REFUSED = "refused"
-VERIFY = "audit_verify"
 LOG = "audit_log"
 BATCH = 1000
 HASHED_COLUMNS = (

@@ -22,7 +22,8 @@ CAP = 10_000
 EXACT_BELOW_SECONDS = 600
 DIGITS = 40
 # https://html.spec.whatwg.org/multipage/parsing.html#preprocessing-the-input-stream
-UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+NONCHARACTERS = "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+UNPRINTABLE = re.compile(f"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{NONCHARACTERS}]")
 NONE = "\N{EN DASH}"
 
 
@@ -41,8 +42,12 @@ def printable(value: object) -> object:
     """Spell out, in whatever a template prints, the characters that no HTML page may have."""
     if isinstance(value, str) and UNPRINTABLE.search(value):
         # translate(), because it leaves markup what it is.
-        return value.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in UNPRINTABLE.findall(value)})
+        return value.translate({ord(sign): _escape(ord(sign)) for sign in UNPRINTABLE.findall(value)})
     return value
+
+
+def _escape(number: int) -> str:
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"  # noqa: PLR2004 - the end of four digits
 
 
 def utc(at: datetime) -> str:

@@ -1,0 +1,96 @@
+"""The answer that is stored under an idempotency key, as a person may see it: as text, and without secrets."""
+
+import codecs
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flask_babel import gettext
+
+from dashboard.domain.keys import Resend
+from dashboard.domain.redaction import redact, redact_text
+from dashboard.domain.text import visible
+from dashboard.models import IdempotencyRecord
+from dashboard.queries.idempotency import Body
+from dashboard.web.formatting import NONE, ago
+
+SHOWN_CHARACTERS = 4000
+
+
+@dataclass(frozen=True)
+class ShownBody:
+    """A stored body: its length in bytes, and its beginning as text; None where it is no text."""
+
+    length: int
+    text: str | None
+    cut: bool = False
+
+
+def sentence_of(outcome: Resend, record: IdempotencyRecord) -> str:
+    """Say what happens if the key is sent again with the same content."""
+    status = record.response_status
+    if outcome is Resend.REPLAY:
+        words = gettext("the stored answer %(status)s is sent once more. Nothing is done again.", status=status)
+    elif outcome is Resend.WITHOUT_ANSWER:
+        words = gettext("nothing is done again. The outcome is known, but no answer was stored to send.")
+    elif outcome is Resend.EXPIRED:
+        since = ago(record.expires_at) if record.expires_at else ""
+        words = gettext(
+            "nothing is done again while this record is kept. Its answer expired %(since)s; "
+            "the key counts as new only once the record is gone.",
+            since=since,
+        )
+    elif outcome is Resend.IN_WORK:
+        words = gettext("202, because the first request is still being worked on. Nothing is started a second time.")
+    elif outcome is Resend.LEASE_LOST:
+        words = gettext(
+            "202. Its worker went silent, so the effect may exist or not: nothing is started until that is proven."
+        )
+    else:
+        words = gettext("202, until it is known what the first request did. Nothing is started a second time.")
+    return str(gettext("If this key is sent again: %(what)s", what=words))
+
+
+def again(outcome: Resend, record: IdempotencyRecord) -> list[tuple[str, str, str]]:
+    """What the sender gets for the same and for other content: which content, the answer, what it tells them."""
+    status = NONE if record.response_status is None else str(record.response_status)
+    told = {
+        Resend.REPLAY: (status, gettext("The stored headers and body, marked Idempotent-Replayed: true.")),
+        Resend.WITHOUT_ANSWER: (status, gettext("That the request was dealt with before.")),
+        Resend.EXPIRED: (status, gettext("That the request was dealt with before; a host may have dropped the body.")),
+    }
+    waiting = ("202", gettext("Location says where to ask for the outcome, Retry-After says when."))
+    return [
+        (str(gettext("The same")), *told.get(outcome, waiting)),
+        (str(gettext("Anything else")), "409", gettext("idempotency_key_reused: the key was used for something else.")),
+    ]
+
+
+def headers_of(stored: object) -> list[tuple[str, str]]:
+    """Give the stored headers as pairs of text, with what must never be stored or shown taken out."""
+    pairs = list(stored.items()) if isinstance(stored, Mapping) else stored
+    if not isinstance(pairs, list):
+        return []
+    shown: Any = redact([list(pair) for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2])  # noqa: PLR2004
+    return [(visible(_text(name)), visible(_text(value))) for name, value in shown]
+
+
+def text_of(body: Body | None) -> ShownBody | None:
+    """Give the beginning of a body as harmless text; what is not UTF-8 or holds a NUL is no text."""
+    if body is None:
+        return None
+    whole = len(body.start) == body.length
+    try:
+        # The last character may be cut in two, but only where the body goes on.
+        text = codecs.getincrementaldecoder("utf-8")().decode(body.start, final=whole)
+    except UnicodeDecodeError:
+        return ShownBody(body.length, None)
+    if "\0" in text:
+        return ShownBody(body.length, None)
+    text = redact_text(text)
+    return ShownBody(body.length, visible(text[:SHOWN_CHARACTERS]), cut=not whole or len(text) > SHOWN_CHARACTERS)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
