@@ -1,17 +1,18 @@
 """What an operation's events say, newest first where one is asked for."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, false, func, select
+from sqlalchemy import ColumnElement, and_, false, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from dashboard.domain.states import EventKind
-from dashboard.models import OperationEvent
+from dashboard.domain.states import EventKind, State
+from dashboard.models import OperationEvent, ReconciliationFinding
 
 TIMELINE_LIMIT = 200
 SHOWN_REASON = 2000
+LOOKS_READ = 50
 
 
 class TimelineEntry(NamedTuple):
@@ -44,6 +45,14 @@ class LastChange(NamedTuple):
 
     actor_id: str | None
     at: datetime
+
+
+class Looks(NamedTuple):
+    """How often the destination was asked since the last sending, when last, and the first miss that counts."""
+
+    times: int
+    last_at: datetime | None
+    missed_at: datetime | None
 
 
 def timeline(session: Session, number: int, *, limit: int = TIMELINE_LIMIT) -> Sequence[TimelineEntry]:
@@ -95,6 +104,67 @@ def last_change(session: Session, number: int) -> LastChange | None:
         .limit(1)
     ).one_or_none()
     return LastChange._make(row) if row else None
+
+
+def sent_at(session: Session, number: int) -> datetime | None:
+    """When something was last sent for the operation, or may have been; None where nothing tells.
+
+    That is the last attempt, or the last change out of `processing`, whichever came later.
+    """
+    event = OperationEvent
+    sending = or_(
+        event.kind == EventKind.ATTEMPT.value,
+        and_(event.kind == EventKind.TRANSITION.value, event.from_state == State.PROCESSING.value),
+    )
+    return session.scalar(
+        select(event.at).where(event.operation_id == number, sending).order_by(event.seq.desc()).limit(1)
+    )
+
+
+def looks_since(session: Session, number: int, *, sent_at: datetime, lag: timedelta) -> Looks:
+    """What the probes since the last sending say; those of observing runs, which leave no event, count as well.
+
+    A miss counts where the view was late enough to show the effect (`sent_at` + `lag`), and while no later look
+    found anything.
+    """
+    looks = sorted([*_probes(session, number, sent_at), *_observed(session, number, sent_at)], key=lambda look: look[0])
+    missed: datetime | None = None
+    for _, evidence in looks:
+        if evidence.get("found"):
+            missed = None
+        elif missed is None:
+            missed = _miss(evidence, since=sent_at + lag)
+    return Looks(len(looks), looks[-1][0] if looks else None, missed)
+
+
+def _miss(evidence: Mapping[str, Any], *, since: datetime) -> datetime | None:
+    """When a look proved by itself that nothing was there; None for every other look."""
+    if evidence.get("found") != 0 or evidence.get("authoritative") is False or not evidence.get("as_of"):
+        return None
+    as_of = datetime.fromisoformat(evidence["as_of"])
+    return as_of if as_of >= since else None
+
+
+def _probes(session: Session, number: int, since: datetime) -> list[tuple[datetime, Mapping[str, Any]]]:
+    event = OperationEvent
+    rows = session.execute(
+        select(event.at, event.evidence)
+        .where(event.operation_id == number, event.kind == EventKind.PROBE.value, event.at >= since)
+        .order_by(event.seq.desc())
+        .limit(LOOKS_READ)
+    )
+    return [(row.at, row.evidence or {}) for row in rows]
+
+
+def _observed(session: Session, number: int, since: datetime) -> list[tuple[datetime, Mapping[str, Any]]]:
+    finding = ReconciliationFinding
+    rows = session.execute(
+        select(finding.at, finding.evidence)
+        .where(finding.operation_id == number, finding.applied == false(), finding.at >= since)
+        .order_by(finding.id.desc())
+        .limit(LOOKS_READ)
+    )
+    return [(row.at, row.evidence) for row in rows if row.evidence]
 
 
 def _columns(reason: ColumnElement[Any] | InstrumentedAttribute[Any]) -> tuple[Any, ...]:

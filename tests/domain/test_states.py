@@ -19,7 +19,7 @@ from dashboard.domain.states import (
 
 steps = st.lists(st.tuples(st.sampled_from(State), st.sampled_from(Trigger), st.sampled_from(ActorKind)), max_size=60)
 PAIRS = {(row.source, row.target) for row in TRANSITIONS}
-REOPENING = {Trigger.REOPEN, Trigger.VERDICT_ABSENT, Trigger.VERDICT_DIVERGENT}
+REOPENING = {Trigger.REOPEN, Trigger.VERDICT_ABSENT, Trigger.VERDICT_DIVERGENT, Trigger.VERDICT_AMBIGUOUS}
 
 # Design section 3, written out a second time on purpose.
 DESIGN = {

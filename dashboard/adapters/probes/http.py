@@ -11,10 +11,12 @@ import ipaddress
 import json
 import os
 import re
+import ssl
 import time
 from collections.abc import Mapping
 from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any, NoReturn
 from urllib.parse import quote
 
@@ -82,10 +84,16 @@ def _get(destination: Destination, url: str) -> tuple[httpx.Response, bytes]:
     extensions = {} if destination.allow_private else {"trace": _refuse_private}
     # No proxy of the environment: the address that is checked must be the one that is asked.
     with (
-        httpx.Client(timeout=seconds, trust_env=False, follow_redirects=False) as client,
+        httpx.Client(verify=_trusted(), timeout=seconds, trust_env=False, follow_redirects=False) as client,
         client.stream("GET", url, headers=headers, extensions=extensions) as response,
     ):
         return response, _body(response, until=time.monotonic() + seconds)
+
+
+@lru_cache(maxsize=1)
+def _trusted() -> ssl.SSLContext:
+    """The certificates to trust; reading them takes longer than most answers, so it is done once."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 def _body(response: httpx.Response, *, until: float) -> bytes:
