@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -30,6 +31,12 @@ RETRYABLE_ERRNOS = frozenset({1213, 1205, 1020})
 ATTEMPTS = 6
 FIRST_PAUSE_SECONDS = 0.02
 BUSY_TIMEOUT_MS = 5000
+
+_open_units: ContextVar[int] = ContextVar("open_units", default=0)
+
+
+class InsideTransactionError(RuntimeError):
+    """Something was about to wait for the outside while a transaction held its locks."""
 
 
 class UTCDateTime(TypeDecorator[datetime]):
@@ -133,7 +140,8 @@ def normalise_url(url: str) -> URL:
 @contextmanager
 def transaction(database: Database) -> Iterator[Session]:
     """One unit of work, committed at its end; the only commit there is."""
-    with Session(database.engine.execution_options(begin="IMMEDIATE"), expire_on_commit=False) as session:
+    engine = database.engine.execution_options(begin="IMMEDIATE")
+    with _counted(), Session(engine, expire_on_commit=False) as session:
         yield session
         session.commit()
 
@@ -161,8 +169,24 @@ def reading(database: Database) -> Iterator[Session]:
     options: dict[str, Any] = {"begin": "DEFERRED"}
     if database.dialect == "postgresql":
         options["postgresql_readonly"] = True
-    with Session(database.engine.execution_options(**options)) as session:
+    with _counted(), Session(database.engine.execution_options(**options)) as session:
         yield session
+
+
+def assert_outside_transaction() -> None:
+    """Call this before anything that waits for the outside; InsideTransactionError where a transaction is open."""
+    if _open_units.get():
+        raise InsideTransactionError("no network call inside a database transaction")
+
+
+@contextmanager
+def _counted() -> Iterator[None]:
+    """Note an open transaction for the length of a block, for this thread alone."""
+    mark = _open_units.set(_open_units.get() + 1)
+    try:
+        yield
+    finally:
+        _open_units.reset(mark)
 
 
 def is_retryable(error: DBAPIError) -> bool:
