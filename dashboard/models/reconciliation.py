@@ -94,10 +94,15 @@ class EvidenceItem(Record):
 
 
 class DestinationBudget(Record):
-    """How many retries went to a destination in the current minute, shared by all workers."""
+    """What all workers share about a destination: retries used in the current minute, and whether it is away.
+
+    `failures` counts the attempts in a row that it left unanswered; until `paused_until` nothing is sent.
+    """
 
     __tablename__ = "destination_budgets"
 
     destination: Mapped[str] = mapped_column(ExactText(64), primary_key=True)
     minute: Mapped[datetime] = mapped_column(UTCDateTime)
     used: Mapped[int] = mapped_column(Integer)
+    failures: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
+    paused_until: Mapped[datetime | None] = mapped_column(UTCDateTime)
