@@ -3,16 +3,19 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.attributes import set_committed_value
 
 from dashboard.domain.errors import LostRaceError
 from dashboard.domain.permissions import Actor
 from dashboard.domain.redaction import redact, redact_text
-from dashboard.domain.states import ActorKind, EventKind, State, Trigger, find_transition, targets
+from dashboard.domain.states import TERMINAL, ActorKind, Cause, EventKind, State, Trigger, find_transition, targets
 from dashboard.models import Action, Operation, OperationEvent
 
 SYSTEM = Actor(ActorKind.SYSTEM, "compensation")
+# In these states nobody looks at an operation by itself, so the index of what is due stays short.
+NEVER_DUE = TERMINAL | {State.PROCESSING, State.MANUAL_REVIEW}
 
 
 def apply(
@@ -23,24 +26,26 @@ def apply(
     actor: Actor,
     now: datetime,
     target: State | None = None,
+    cause: Cause | None = None,
     reason: str | None = None,
     evidence: Mapping[str, object] | None = None,
     policy_hash: str | None = None,
+    run_id: int | None = None,
+    lease_token: str | None = None,
     changes: Mapping[str, object] | None = None,
 ) -> None:
     """Move the operation to where the trigger leads, if the table allows it and nobody was faster.
 
-    `changes` are further columns that the transition must carry. Raises TransitionError where the table
-    has no such way, and LostRaceError where the row is no longer in the state and revision that were read.
+    `changes` are further columns that the transition must carry; with `lease_token` the row must still be held
+    under it. Raises TransitionError where the table has no such way, and LostRaceError where the row is no longer
+    in the state and revision that were read, or the lease is somebody else's.
     """
     source = State(operation.state)
     target = target or targets(source, trigger=trigger)
     find_transition(source, target, trigger=trigger, actor=actor.kind)
-    values: dict[str, object] = {"state": target.value, "state_since": now, **(changes or {})}
-    if target is State.CONFIRMED:
-        values.setdefault("confirmed_at", now)
-    change(session, operation, now=now, **values)
-    record(
+    values = {**_follows_from(target, cause=cause, now=now), **(changes or {})}
+    change(session, operation, now=now, held_under=lease_token, **values)
+    _append(
         session,
         operation,
         kind=EventKind.TRANSITION,
@@ -48,28 +53,34 @@ def apply(
         now=now,
         from_state=source,
         to_state=target,
+        cause=cause,
         reason=reason,
         evidence=evidence,
         policy_hash=policy_hash,
+        run_id=run_id,
     )
     if target is State.CONFIRMED and operation.parent_id is not None:
         _compensate_parent(session, operation, now=now)
 
 
-def change(session: Session, operation: Operation, *, now: datetime, **values: object) -> None:
+def change(
+    session: Session, operation: Operation, *, now: datetime, held_under: str | None = None, **values: object
+) -> None:
     """Write columns of the row that was read and raise its revision; LostRaceError if it has changed since."""
-    result = session.connection().execute(
-        update(Operation)
-        .where(
-            Operation.id == operation.id,
-            Operation.state == operation.state,
-            Operation.revision == operation.revision,
-        )
-        .values(revision=operation.revision + 1, updated_at=now, **values)
-    )
+    values |= {"revision": operation.revision + 1, "updated_at": now}
+    unchanged = [
+        Operation.id == operation.id,
+        Operation.state == operation.state,
+        Operation.revision == operation.revision,
+    ]
+    if held_under is not None:
+        unchanged.append(Operation.lease_token == held_under)
+    result = session.connection().execute(update(Operation).where(*unchanged).values(values))
     if result.rowcount != 1:
         raise LostRaceError(operation_id=operation.operation_id)
-    session.refresh(operation)
+    for name, value in values.items():
+        set_committed_value(operation, name, value)
+    session.expire(operation, ["is_open"])
 
 
 def record(
@@ -81,32 +92,86 @@ def record(
     now: datetime,
     from_state: State | None = None,
     to_state: State | None = None,
+    cause: Cause | None = None,
     reason: str | None = None,
     evidence: Mapping[str, object] | None = None,
     policy_hash: str | None = None,
+    run_id: int | None = None,
 ) -> OperationEvent:
     """Append an event to the operation's history, with its secrets taken out.
 
     The row is locked first, so that two writers never take the same number.
     """
     session.execute(select(Operation.id).where(Operation.id == operation.id).with_for_update())
-    last = session.scalar(select(func.max(OperationEvent.seq)).where(OperationEvent.operation_id == operation.id))
+    return _append(
+        session,
+        operation,
+        kind=kind,
+        actor=actor,
+        now=now,
+        from_state=from_state,
+        to_state=to_state,
+        cause=cause,
+        reason=reason,
+        evidence=evidence,
+        policy_hash=policy_hash,
+        run_id=run_id,
+    )
+
+
+def _follows_from(target: State, *, cause: Cause | None, now: datetime) -> dict[str, object]:
+    """What every arrival in a state writes: nobody holds it any more, and some states are never due."""
+    values: dict[str, object] = {"state": target.value, "state_since": now}
+    if target is not State.PROCESSING:
+        values |= {"lease_token": None, "lease_until": None}
+    if target in NEVER_DUE:
+        values["next_attempt_at"] = None
+    if target is State.CONFIRMED:
+        values["confirmed_at"] = now
+    if cause is not None:
+        values["cause"] = cause.value
+    return values
+
+
+def _append(
+    session: Session,
+    operation: Operation,
+    *,
+    kind: EventKind,
+    actor: Actor,
+    now: datetime,
+    reason: str | None,
+    evidence: Mapping[str, object] | None,
+    **columns: object,
+) -> OperationEvent:
+    """Append an event of a row that this transaction has locked."""
     event = OperationEvent(
         operation_id=operation.id,
-        seq=(last or 0) + 1,
+        seq=_last_seq(session, operation.id) + 1,
         at=now,
         kind=kind.value,
-        from_state=from_state.value if from_state else None,
-        to_state=to_state.value if to_state else None,
         actor_kind=actor.kind.value,
         actor_id=actor.id,
         reason=redact_text(reason) if reason is not None else None,
         evidence=redact(evidence) if evidence is not None else None,
-        policy_hash=policy_hash,
+        **columns,
     )
     session.add(event)
     session.flush()
     return event
+
+
+def _last_seq(session: Session, number: int) -> int:
+    newest = (
+        select(OperationEvent.seq)
+        .where(OperationEvent.operation_id == number)
+        .order_by(OperationEvent.seq.desc())
+        .limit(1)
+    )
+    if session.get_bind().dialect.name == "mysql":
+        # A host's own transaction may read from a snapshot that is older than the lock on the row.
+        newest = newest.with_for_update(read=True)
+    return session.scalar(newest) or 0
 
 
 def _compensate_parent(session: Session, child: Operation, *, now: datetime) -> None:
