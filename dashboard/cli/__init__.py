@@ -19,6 +19,7 @@ from dashboard.cli.policy import policy
 from dashboard.cli.serve import serve
 from dashboard.cli.signals import stopping_on_sigterm
 from dashboard.cli.users import user
+from dashboard.cli.worker import worker
 
 # \b keeps the lines of a paragraph as they are.
 EXIT_STATUS = """\b
@@ -42,7 +43,7 @@ def dashboard() -> None:
     """
 
 
-for command in (demo, serve, db, import_, user, audit, policy):
+for command in (demo, serve, db, import_, user, audit, policy, worker):
     dashboard.add_command(command)
 
 

@@ -1,0 +1,79 @@
+"""`dashboard worker`: everything periodic, until it is told to stop."""
+
+import logging
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from dashboard.cli.errors import FINDINGS, INTERRUPTED, TERMINATED
+from dashboard.cli.setup import ready_database
+from dashboard.config import Settings
+from dashboard.db import Database
+from dashboard.ledger import worker_actor
+from dashboard.services import handlers as registries
+from dashboard.services import work
+from dashboard.services.policies import load_policies
+
+MOST_THREADS = 64
+STATUSES = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
+
+
+@click.command()
+@click.option("--handlers", metavar="MODULE:NAME", help="The host's Handlers; without it nothing is sent from here.")
+@click.option("--once", is_flag=True, help="Work off what is due, then exit.")
+@click.option(
+    "--concurrency",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, MOST_THREADS),
+    help="Handlers that run side by side.",
+)
+@click.pass_context
+def worker(context: click.Context, *, handlers: str | None, once: bool, concurrency: int) -> None:
+    """Send what is due, rescue, reconcile and publish; any number of workers may share a database.
+
+    Ctrl-C or SIGTERM finishes what was begun, puts the rest back and exits; a second one exits at once.
+    """
+    settings = Settings()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    policies = load_policies(settings.policies)
+    registry = registries.load(handlers) if handlers else registries.Handlers()
+    with ready_database(settings):
+        database = Database(settings.database_url, pool_size=concurrency + len(work.PIECES))
+    with _stopping_gently() as stopping:
+        working = work.Context(policies, worker_actor(), registry, concurrency, stop=stopping.stop)
+        click.echo(f"Working as {working.actor.id}, sending {', '.join(sorted(registry.types)) or 'nothing'}.")
+        failed = once and not work.run_once(database, working)
+        if not once:
+            work.run(database, working)
+    database.dispose()
+    if stopping.status or failed:
+        context.exit(stopping.status or FINDINGS)
+
+
+class _Stopping:
+    """Whether the worker was told to stop, and the exit status that this means."""
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+        self.status = 0
+
+    def tell(self, number: int, _frame: object) -> None:
+        if self.stop.is_set():
+            raise SystemExit(STATUSES[signal.Signals(number)])
+        self.status = STATUSES[signal.Signals(number)]
+        self.stop.set()
+
+
+@contextmanager
+def _stopping_gently() -> Iterator[_Stopping]:
+    stopping = _Stopping()
+    before = {number: signal.signal(number, stopping.tell) for number in STATUSES}
+    try:
+        yield stopping
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

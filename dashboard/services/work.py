@@ -1,0 +1,262 @@
+"""The worker: everything periodic, until it is told to stop.
+
+Each piece in `PIECES` has a loop of its own, so that a slow destination holds up neither the others nor the rescue of
+what is lost. A piece does a bounded amount of work and says whether it did something; then it runs again at once. One
+that fails is logged, waits longer each time and does not stop the others. Any number of workers may share a database.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TypeAlias
+
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.orm import Session
+
+from dashboard.db import Database, clock, transact
+from dashboard.domain.errors import LostRaceError
+from dashboard.domain.permissions import Actor
+from dashboard.domain.policy import Policies
+from dashboard.domain.states import ActorKind
+from dashboard.domain.work import Work
+from dashboard.services import attempts, leases, reconciliation
+from dashboard.services.asking import Circuit
+from dashboard.services.handlers import Handlers
+from dashboard.services.policies import remember
+
+ORIGIN = "worker"
+IDLE_SECONDS = 1.0
+LOOKS_AT_ONCE = 100
+LONGEST_IDLE_SECONDS = 30.0
+# What a worker holds at once is what it can do in this time: a crash leaves no more than that in doubt.
+IN_HAND_SECONDS = 5.0
+RECORD_PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+
+log = logging.getLogger("dashboard.worker")
+
+
+class Pace:
+    """How long an operation takes here, learned from the last batches."""
+
+    def __init__(self) -> None:
+        self._seconds: float | None = None
+
+    def limit(self, concurrency: int) -> int:
+        """How many operations to claim, from one a thread up to 100."""
+        if self._seconds is None:
+            return concurrency
+        fitting = int(IN_HAND_SECONDS * concurrency / max(self._seconds, 0.001))
+        return max(concurrency, min(fitting, leases.AT_ONCE))
+
+    def took(self, seconds: float, *, operations: int, concurrency: int) -> None:
+        """Learn from a batch; the newest weighs half."""
+        each = seconds * min(concurrency, operations) / operations
+        self._seconds = each if self._seconds is None else (self._seconds + each) / 2
+
+
+@dataclass(frozen=True)
+class Context:
+    """Under which rules, as whom and with which handlers a worker works; `stop` ends it after the unit in hand."""
+
+    policies: Policies
+    actor: Actor
+    handlers: Handlers = field(default_factory=Handlers)
+    concurrency: int = 1
+    lease: timedelta = leases.LEASE
+    stop: threading.Event = field(default_factory=threading.Event)
+    pace: Pace = field(default_factory=Pace)
+    circuit: Circuit = field(default_factory=Circuit)
+
+    @property
+    def reconciler(self) -> Actor:
+        """The same process where it looks instead of sending."""
+        return Actor(ActorKind.RECONCILER, self.actor.id)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One part of the work; after finding nothing to do it waits `every` seconds."""
+
+    name: str
+    run: Callable[[Database, Context], bool]
+    every: float = IDLE_SECONDS
+
+
+Unit: TypeAlias = Callable[[Session], object]
+
+
+def rescue_lost(database: Database, context: Context) -> bool:
+    """Take what dead workers held to where it is looked up."""
+    return transact(database, lambda session: _rescue(session, context)) > 0
+
+
+def send_due(database: Database, context: Context) -> bool:
+    """Claim what is due and send it through the handlers, outside any transaction."""
+    if not context.handlers.types:
+        return False
+    began = time.monotonic()
+    claimed = claim(database, context, limit=context.pace.limit(context.concurrency))
+    if not claimed:
+        return False
+    with ThreadPoolExecutor(context.concurrency, thread_name_prefix="handler") as threads:
+        for work in claimed:
+            threads.submit(_work_off, database, context, work, began=began)
+    context.pace.took(time.monotonic() - began, operations=len(claimed), concurrency=context.concurrency)
+    return True
+
+
+def reconcile(database: Database, context: Context) -> bool:
+    """Look at what is due at its destination and do what policy allows."""
+    made = reconciliation.run(
+        database,
+        policies=context.policies,
+        actor=context.reconciler,
+        origin=ORIGIN,
+        limit=LOOKS_AT_ONCE,
+        stop=context.stop.is_set,
+        circuit=context.circuit,
+    )
+    return made is not None
+
+
+def remember_policies(database: Database, context: Context) -> bool:
+    """Keep the policy version that decisions from here will name."""
+    return transact(database, lambda session: remember(session, context.policies, now=clock(session)))
+
+
+PIECES: tuple[Piece, ...] = (
+    Piece("policies", remember_policies, every=3600.0),
+    Piece("rescue", rescue_lost),
+    Piece("send", send_due),
+    Piece("reconcile", reconcile, every=2.0),
+)
+
+
+def run(database: Database, context: Context, *, pieces: Sequence[Piece] = PIECES) -> None:
+    """Run all pieces side by side until `context.stop` is set; what was begun is finished."""
+    loops = [threading.Thread(target=_loop, args=(database, context, piece), name=piece.name) for piece in pieces]
+    for loop in loops:
+        loop.start()
+    for loop in loops:
+        loop.join()
+
+
+def run_once(database: Database, context: Context, *, pieces: Sequence[Piece] = PIECES) -> bool:
+    """Run all pieces in turn until none finds more to do; False as soon as one failed."""
+    busy = True
+    while busy and not context.stop.is_set():
+        results = [_run(database, context, piece) for piece in pieces]
+        if None in results:
+            return False
+        busy = any(results)
+    return True
+
+
+def claim(database: Database, context: Context, *, limit: int) -> tuple[Work, ...]:
+    """Claim due operations and commit it, so that no lock is held while they are worked on."""
+
+    def extend(work: Work) -> None:
+        transact(database, lambda session: leases.heartbeat(session, work, lease=context.lease))
+
+    return transact(
+        database,
+        lambda session: leases.claim(
+            session,
+            types=context.handlers.types,
+            policies=context.policies,
+            actor=context.actor,
+            heartbeat=extend,
+            limit=limit,
+            lease=context.lease,
+        ),
+    )
+
+
+def perform(database: Database, context: Context, work: Work) -> None:
+    """Send one claimed operation and record what became of it; a lost lease changes nothing and is logged."""
+    outcome = context.handlers.attempt(work)
+    _keep(
+        database,
+        work,
+        lambda session: attempts.settle(session, work, outcome, policies=context.policies, actor=context.actor),
+    )
+
+
+def _rescue(session: Session, context: Context) -> int:
+    return leases.rescue(session, policies=context.policies, actor=context.actor)
+
+
+def _work_off(database: Database, context: Context, work: Work, *, began: float) -> None:
+    try:
+        if context.stop.is_set():
+            release = attempts.release
+            _keep(
+                database,
+                work,
+                lambda session: release(session, work, policies=context.policies, actor=context.actor),
+            )
+        elif _still_held(context, work, began=began):
+            perform(database, context, work)
+    except Exception:
+        log.exception("operation %s was left to its lease", work.operation_id)
+
+
+def _still_held(context: Context, work: Work, *, began: float) -> bool:
+    """Before anything is sent: an operation that waited long for its turn may be somebody else's by now."""
+    if time.monotonic() - began < context.lease.total_seconds() / 3:
+        return True
+    try:
+        work.heartbeat()
+    except LostRaceError:
+        log.warning("operation %s lost its lease before it was sent", work.operation_id)
+        return False
+    return True
+
+
+def _keep(database: Database, work: Work, unit: Unit) -> None:
+    """Record an outcome, patiently: while the database is away this process alone knows it.
+
+    A connection that breaks during COMMIT is tried again as well: if the first try did count, the lease is gone
+    and the second changes nothing.
+    """
+    for pause in (*RECORD_PAUSES, None):
+        try:
+            transact(database, unit)
+            return
+        except LostRaceError:
+            log.warning("operation %s is no longer held: nothing was changed", work.operation_id)
+            return
+        except DBAPIError as error:
+            if pause is None or not _is_away(error):
+                raise
+            log.warning("operation %s: the database is away, trying again", work.operation_id)
+            time.sleep(pause)
+
+
+def _is_away(error: DBAPIError) -> bool:
+    return error.connection_invalidated or isinstance(error, OperationalError | InterfaceError)
+
+
+def _loop(database: Database, context: Context, piece: Piece) -> None:
+    failures = 0
+    while not context.stop.is_set():
+        result = _run(database, context, piece)
+        failures = failures + 1 if result is None else 0
+        if not result:
+            pause = min(IDLE_SECONDS * 2 ** min(failures, 8), LONGEST_IDLE_SECONDS)
+            context.stop.wait(max(pause, piece.every))
+
+
+def _run(database: Database, context: Context, piece: Piece) -> bool | None:
+    """Whether the piece did something; None where it failed."""
+    try:
+        return piece.run(database, context)
+    except OperationalError as error:
+        log.error("%s: the database cannot be used: %s", piece.name, error.orig)  # noqa: TRY400 - no bug of ours
+    except Exception:
+        log.exception("%s failed", piece.name)
+    return None
