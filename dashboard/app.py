@@ -9,16 +9,19 @@ from dashboard.services.policies import load_policies
 from dashboard.web import (
     account,
     actions,
+    audit,
     errors,
     formatting,
     frame,
     health,
+    idempotency,
     login,
     navigation,
     operation_actions,
     operation_lists,
     operations,
     overview,
+    policies,
     search,
     security,
 )
@@ -26,12 +29,15 @@ from dashboard.web import (
 BLUEPRINTS: tuple[Blueprint, ...] = (
     account.blueprint,
     actions.blueprint,
+    audit.blueprint,
     health.blueprint,
+    idempotency.blueprint,
     login.blueprint,
     operation_actions.blueprint,
     operation_lists.blueprint,
     operations.blueprint,
     overview.blueprint,
+    policies.blueprint,
     search.blueprint,
 )
 
