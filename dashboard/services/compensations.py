@@ -77,26 +77,7 @@ def create(
     The parent's revision is raised first, so two people cannot both compensate: the second gets LostRaceError.
     """
     transitions.change(session, parent, now=now)
-    child = Operation(
-        operation_id=planned.operation_id,
-        tenant=parent.tenant,
-        type=planned.type,
-        entity_type=parent.entity_type,
-        entity_id=parent.entity_id,
-        expected_version=parent.expected_version,
-        expected=parent.expected,
-        destination=planned.destination,
-        state=State.PENDING.value,
-        idempotency_key=planned.idempotency_key,
-        correlation_id=parent.correlation_id,
-        amount=parent.amount,
-        currency=parent.currency,
-        parent_id=parent.id,
-        deadline_at=now + planned.deadline,
-        created_at=now,
-        state_since=now,
-        updated_at=now,
-    )
+    child = _child(parent, planned, now=now)
     session.add(child)
     session.flush()
     transitions.record(
@@ -121,6 +102,29 @@ def create(
         policy_hash=policy_hash,
     )
     return child
+
+
+def _child(parent: Operation, planned: Plan, *, now: datetime) -> Operation:
+    return Operation(
+        operation_id=planned.operation_id,
+        tenant=parent.tenant,
+        type=planned.type,
+        entity_type=parent.entity_type,
+        entity_id=parent.entity_id,
+        expected_version=parent.expected_version,
+        expected=parent.expected,
+        destination=planned.destination,
+        state=State.PENDING.value,
+        idempotency_key=planned.idempotency_key,
+        correlation_id=parent.correlation_id,
+        amount=parent.amount,
+        currency=parent.currency,
+        parent_id=parent.id,
+        deadline_at=now + planned.deadline,
+        created_at=now,
+        state_since=now,
+        updated_at=now,
+    )
 
 
 def _earlier_children(session: Session, parent: Operation) -> int:

@@ -94,7 +94,7 @@ def _compensate(preview: Preview, _policies: Policies) -> Iterator[Effect]:
         return
     yield Effect(
         gettext(
-            "A new operation is created, “%(type)s”: %(what)s, to be done within %(deadline)s.",
+            "A new operation is created, “%(type)s”: %(what)s, to be done within %(deadline)s:",
             type=type_name(planned.type),
             what=_what(row),
             deadline=duration(planned.deadline),

@@ -29,9 +29,10 @@ ROW = re.compile(r'<tr data-operation-id="([^"]*)"')
 _people = count(1)
 
 
-def app_on(database: Database) -> Flask:
+def app_on(database: Database, settings: Settings | None = None) -> Flask:
     """An application on a database of any engine."""
-    app = create_app(Settings(secret_key=SecretStr("a secret of the tests"), cookie_secure=False), database=database)
+    plain = Settings(secret_key=SecretStr("a secret of the tests"), cookie_secure=False)
+    app = create_app(settings or plain, database=database)
     app.test_client_class = PageClient
     return app
 
