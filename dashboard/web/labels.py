@@ -52,6 +52,8 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "user_added": lazy_gettext("Add user"),
         "user_disabled": lazy_gettext("Disable user"),
         "grant_added": lazy_gettext("Grant a role"),
+        "policy_version": lazy_gettext("Use a new policy version"),
+        "import": lazy_gettext("Import a file"),
         "audit_verify": lazy_gettext("Verify the audit log"),
     },
     "reason_code": {
@@ -154,6 +156,33 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "operator": lazy_gettext("Operator"),
         "manager": lazy_gettext("Manager"),
         "admin": lazy_gettext("Administrator"),
+    },
+    "probe": {
+        "http": lazy_gettext("Asked over HTTP"),
+        "sql": lazy_gettext("Asked by SQL"),
+        "python": lazy_gettext("Asked by the host's function"),
+        "file": lazy_gettext("Result files"),
+        "receipt": lazy_gettext("Signed receipts"),
+        "none": lazy_gettext("Cannot be asked"),
+    },
+    "response": {
+        "confirm": lazy_gettext("Confirmed"),
+        "retry": lazy_gettext("Sent again"),
+        "review": lazy_gettext("A person decides"),
+        "close": lazy_gettext("Closed"),
+    },
+    "mode": {"act": lazy_gettext("Acts"), "observe": lazy_gettext("Observes")},
+    "field_kind": {
+        "text": lazy_gettext("Text"),
+        "integer": lazy_gettext("Whole number"),
+        "decimal": lazy_gettext("Exact number"),
+        "boolean": lazy_gettext("Yes or no"),
+        "time": lazy_gettext("Time"),
+    },
+    "auth_kind": {
+        "bearer": lazy_gettext("A bearer token"),
+        "header": lazy_gettext("A header"),
+        "basic": lazy_gettext("Name and password"),
     },
     "theme": {
         "system": lazy_gettext("As the device"),

@@ -16,6 +16,8 @@ ITEMS: tuple[tuple[str, LazyString, Permission], ...] = (
     ("/operations", lazy_gettext("Operations"), Permission.BROWSE),
     ("/actions", lazy_gettext("Actions"), Permission.BROWSE),
     ("/idempotency", lazy_gettext("Idempotency"), Permission.BROWSE),
+    ("/reconciliation", lazy_gettext("Reconciliation"), Permission.BROWSE),
+    ("/policies", lazy_gettext("Policies"), Permission.BROWSE),
     ("/audit", lazy_gettext("Audit"), Permission.AUDIT_OWN),
 )
 

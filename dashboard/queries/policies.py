@@ -1,0 +1,28 @@
+"""What the policy screens count and name: open operations by type, and since when a version is known."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from dashboard.domain.permissions import Scope
+from dashboard.models import Operation, PolicyVersion
+from dashboard.queries.operations import IS_OPEN
+from dashboard.queries.scoping import in_scope
+
+
+def open_by_type(session: Session, *, scopes: Sequence[Scope]) -> Mapping[str, int]:
+    """How many operations of each type are open within the grants."""
+    counted = (
+        select(Operation.type, func.count())
+        .where(IS_OPEN, in_scope(scopes))
+        .group_by(Operation.type)
+        .order_by(Operation.type)
+    )
+    return dict(session.execute(counted).tuples().all())
+
+
+def known_since(session: Session, policy_hash: str | None) -> datetime | None:
+    """When a version was first used; None where it never was, or where there is no file."""
+    return session.scalar(select(PolicyVersion.first_seen_at).where(PolicyVersion.hash == policy_hash))
