@@ -10,6 +10,7 @@ from dashboard.web import (
     account,
     actions,
     audit,
+    checks,
     errors,
     formatting,
     frame,
@@ -22,6 +23,7 @@ from dashboard.web import (
     operations,
     overview,
     policies,
+    reconciliation,
     search,
     security,
 )
@@ -30,6 +32,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     account.blueprint,
     actions.blueprint,
     audit.blueprint,
+    checks.blueprint,
     health.blueprint,
     idempotency.blueprint,
     login.blueprint,
@@ -38,6 +41,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     operations.blueprint,
     overview.blueprint,
     policies.blueprint,
+    reconciliation.blueprint,
     search.blueprint,
 )
 

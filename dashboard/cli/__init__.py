@@ -16,6 +16,7 @@ from dashboard.cli.demo import demo
 from dashboard.cli.errors import EXPECTED, INTERRUPTED, tell
 from dashboard.cli.importing import import_
 from dashboard.cli.policy import policy
+from dashboard.cli.reconcile import reconcile
 from dashboard.cli.serve import serve
 from dashboard.cli.signals import stopping_on_sigterm
 from dashboard.cli.users import user
@@ -43,7 +44,7 @@ def dashboard() -> None:
     """
 
 
-for command in (demo, serve, db, import_, user, audit, policy, worker):
+for command in (demo, serve, db, import_, user, audit, policy, worker, reconcile):
     dashboard.add_command(command)
 
 

@@ -29,6 +29,7 @@ SENTENCES: Mapping[str, LazyString] = {
     "not_found": lazy_gettext("There is nothing at this address, or not for you."),
     "not_allowed": lazy_gettext("Your role does not allow this."),
     "changed_meanwhile": lazy_gettext("Somebody else changed this meanwhile. Nothing was overwritten."),
+    "check_busy": lazy_gettext("Somebody is at this operation right now, or it is being sent. Try again in a moment."),
     "transition_not_allowed": lazy_gettext("This cannot be done in the state the operation is in."),
     "compensation_unknown": lazy_gettext("Policy names no compensation for this type of operation."),
     "compensation_exists": lazy_gettext("A compensation exists already: %(operation_id)s."),
