@@ -4,7 +4,7 @@ from dashboard.models.actions import Action
 from dashboard.models.audit import AuditEntry, AuditHead
 from dashboard.models.idempotency import IdempotencyRecord
 from dashboard.models.operations import Operation, OperationEvent, OperationPayload
-from dashboard.models.outbox import OutboxMessage
+from dashboard.models.outbox import AwaySink, OutboxDecision, OutboxMessage
 from dashboard.models.reconciliation import (
     DestinationBudget,
     EvidenceItem,
@@ -19,12 +19,14 @@ __all__ = [
     "Action",
     "AuditEntry",
     "AuditHead",
+    "AwaySink",
     "DestinationBudget",
     "EvidenceItem",
     "IdempotencyRecord",
     "Operation",
     "OperationEvent",
     "OperationPayload",
+    "OutboxDecision",
     "OutboxMessage",
     "PolicyVersion",
     "ReconciliationFinding",
