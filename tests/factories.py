@@ -1,5 +1,6 @@
 """Rows for tests: each factory fills what the test does not care about."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -8,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from dashboard.domain.permissions import Actor, Grant, Role
 from dashboard.domain.states import ActorKind
-from dashboard.models import Operation, OperationEvent
+from dashboard.models import Operation, OperationEvent, OutboxMessage
 
 NOW = datetime(2026, 11, 30, 12, 0, 0, 123457, tzinfo=UTC)
 NOTE = "The provider's console shows no payment for this order."
@@ -61,6 +62,29 @@ def event(session: Session, operation: Operation, **values: Any) -> OperationEve
             "actor_kind": "reconciler",
             "actor_id": "reconciler-1",
             "evidence": {"verdict": "absent", "actual": None},
+            **values,
+        }
+    )
+    session.add(row)
+    session.flush()
+    return row
+
+
+def message(session: Session, **values: Any) -> OutboxMessage:
+    """A message that waits to be published, unless told otherwise; `n` is what its payload holds."""
+    number = next(_numbers)
+    row = OutboxMessage(
+        **{
+            "message_id": f"msg_{number}",
+            "tenant": "tienda-es",
+            "type": "charge_order",
+            "sink": "hook",
+            "topic": "order.charged",
+            "aggregate_key": f"order-{number:05}",
+            "payload": json.dumps({"n": values.pop("n", number)}),
+            "state": "pending",
+            "next_attempt_at": NOW - timedelta(days=365),
+            "created_at": NOW - timedelta(days=365),
             **values,
         }
     )

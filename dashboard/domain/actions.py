@@ -69,16 +69,25 @@ def available_actions(state: State) -> tuple[ActionName, ...]:
 
 def check_evidence(action: ActionName, *, reason_code: str | None, note: str | None, reference: str | None) -> Evidence:
     """Return the evidence trimmed, or raise InvalidInputError with one Problem for each bad field."""
-    reason_code, note, reference = ((text or "").strip() for text in (reason_code, note, reference))
-    found = (
-        _reason_problem(action, reason_code),
-        _checked("note", note, _note_problem),
-        _checked("reference", reference, _reference_problem),
-    )
+    reason_code = (reason_code or "").strip()
+    problem = _reason_problem(action, reason_code)
+    try:
+        note, reference = check_words(note=note, reference=reference)
+    except InvalidInputError as error:
+        raise InvalidInputError((problem, *error.problems) if problem else error.problems) from error
+    if problem:
+        raise InvalidInputError((problem,))
+    return Evidence(reason_code, note, reference)
+
+
+def check_words(*, note: str | None, reference: str | None) -> tuple[str, str | None]:
+    """Return note and reference trimmed, or raise InvalidInputError with one Problem for each bad field."""
+    note, reference = ((text or "").strip() for text in (note, reference))
+    found = (_checked("note", note, _note_problem), _checked("reference", reference, _reference_problem))
     problems = tuple(problem for problem in found if problem)
     if problems:
         raise InvalidInputError(problems)
-    return Evidence(reason_code, note, reference or None)
+    return note, reference or None
 
 
 def _reason_problem(action: ActionName, reason_code: str) -> Problem | None:

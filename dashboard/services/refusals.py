@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Attempt:
-    """What somebody tries to do to which operation, with the words they gave."""
+    """What somebody tries to do to which operation (or other subject), with the words they gave."""
 
     actor: Actor
     action: str
@@ -28,15 +28,42 @@ class Attempt:
     reason_code: str | None = None
 
 
-def attempt(database: Database, tried: Attempt, unit: Callable[[Session], T]) -> T:
-    """Run a unit of work; what it refuses is undone, audited, and raised once the entry is stored."""
+@dataclass(frozen=True)
+class Subject:
+    """Where the subject of an attempt belongs, and how it was."""
+
+    tenant: str
+    type: str
+    before: Mapping[str, object]
+
+
+Look = Callable[[Session, str], Subject | None]
+
+
+def operation_subject(session: Session, operation_id: str) -> Subject | None:
+    """Find the operation of an attempt; None where there is none of this id."""
+    if not is_operation_id(operation_id):
+        return None
+    row = session.execute(
+        select(Operation.tenant, Operation.type, Operation.state, Operation.revision).where(
+            Operation.operation_id == operation_id
+        )
+    ).one_or_none()
+    return Subject(row.tenant, row.type, {"state": row.state, "revision": row.revision}) if row else None
+
+
+def attempt(database: Database, tried: Attempt, unit: Callable[[Session], T], *, look: Look = operation_subject) -> T:
+    """Run a unit of work; what it refuses is undone, audited, and raised once the entry is stored.
+
+    `look` finds the subject of the attempt where that is no operation.
+    """
 
     def audited(session: Session) -> T | OperationsError:
         try:
             with session.begin_nested():
                 return unit(session)
         except OperationsError as refusal:
-            _audit(session, refusal, tried)
+            _audit(session, refusal, tried, look=look)
             return refusal
 
     result = transact(database, audited)
@@ -45,15 +72,9 @@ def attempt(database: Database, tried: Attempt, unit: Callable[[Session], T]) ->
     return result
 
 
-def _audit(session: Session, refusal: OperationsError, tried: Attempt) -> None:
-    """Record the attempt; of an operation outside the grants only the asked id is kept."""
-    known = None
-    if is_operation_id(tried.operation_id) and not isinstance(refusal, NotFoundError):
-        known = session.execute(
-            select(Operation.tenant, Operation.type, Operation.state, Operation.revision).where(
-                Operation.operation_id == tried.operation_id
-            )
-        ).one_or_none()
+def _audit(session: Session, refusal: OperationsError, tried: Attempt, *, look: Look) -> None:
+    """Record the attempt; of a subject outside the grants only the asked id is kept."""
+    known = None if isinstance(refusal, NotFoundError) else look(session, tried.operation_id)
     audit.append(
         session,
         actor=tried.actor,
@@ -63,7 +84,7 @@ def _audit(session: Session, refusal: OperationsError, tried: Attempt) -> None:
         outcome=audit.REFUSED,
         tenant=known.tenant if known else None,
         type=known.type if known else None,
-        before={"state": known.state, "revision": known.revision} if known else None,
+        before=known.before if known else None,
         reason=tried.note,
         evidence={"code": refusal.code, "details": _details(refusal), "reason_code": tried.reason_code},
     )
