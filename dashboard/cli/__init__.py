@@ -17,6 +17,7 @@ from dashboard.cli.errors import EXPECTED, INTERRUPTED, tell
 from dashboard.cli.importing import import_
 from dashboard.cli.policy import policy
 from dashboard.cli.reconcile import reconcile
+from dashboard.cli.relay import relay
 from dashboard.cli.serve import serve
 from dashboard.cli.signals import stopping_on_sigterm
 from dashboard.cli.users import user
@@ -44,7 +45,7 @@ def dashboard() -> None:
     """
 
 
-for command in (demo, serve, db, import_, user, audit, policy, worker, reconcile):
+for command in (demo, serve, db, import_, user, audit, policy, worker, reconcile, relay):
     dashboard.add_command(command)
 
 
