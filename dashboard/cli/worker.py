@@ -38,7 +38,8 @@ def worker(context: click.Context, *, handlers: str | None, once: bool, concurre
     Ctrl-C or SIGTERM finishes what was begun, puts the rest back and exits; a second one exits at once.
     """
     settings = Settings()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("dashboard").setLevel(logging.INFO)
     policies = load_policies(settings.policies)
     registry = registries.load(handlers) if handlers else registries.Handlers()
     with ready_database(settings):
