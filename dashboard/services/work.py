@@ -104,7 +104,7 @@ def send_due(database: Database, context: Context) -> bool:
         return False
     with ThreadPoolExecutor(context.concurrency, thread_name_prefix="handler") as threads:
         for work in claimed:
-            threads.submit(_work_off, database, context, work, began=began)
+            threads.submit(work_off, database, context, work, began=began)
     context.pace.took(time.monotonic() - began, operations=len(claimed), concurrency=context.concurrency)
     return True
 
@@ -190,7 +190,7 @@ def _rescue(session: Session, context: Context) -> int:
     return leases.rescue(session, policies=context.policies, actor=context.actor)
 
 
-def _work_off(database: Database, context: Context, work: Work, *, began: float) -> None:
+def work_off(database: Database, context: Context, work: Work, *, began: float) -> None:
     try:
         if context.stop.is_set():
             release = attempts.release
