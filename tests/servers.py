@@ -1,4 +1,4 @@
-"""Throwaway database servers on loopback, each started by the first test that needs it and ended with the run."""
+"""Throwaway databases and brokers on loopback, each started by the first test that needs it and ended with the run."""
 
 import os
 import shutil
@@ -69,6 +69,76 @@ def mariadb() -> Iterator[str]:
         finally:
             process.terminate()
             process.wait(START_SECONDS)
+
+
+@contextmanager
+def rabbitmq() -> Iterator[str]:
+    """A RabbitMQ broker with a name, files, ports and a port mapper of its own; yields its URL."""
+    server = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+    mapper = shutil.which("epmd")
+    if not server.exists() or mapper is None:
+        missing("RabbitMQ")
+    with _folder("rabbitmq") as folder:
+        port, mapper_port, user = free_port(), str(free_port()), _as_user("rabbitmq")
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "ERL_EPMD_PORT": mapper_port,
+            "ERL_EPMD_ADDRESS": "127.0.0.1",
+            "RABBITMQ_NODENAME": f"tests{port}@localhost",
+            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+            "RABBITMQ_NODE_PORT": str(port),
+            "RABBITMQ_DIST_PORT": str(free_port()),
+            "RABBITMQ_CONF_ENV_FILE": "/dev/null",
+            "RABBITMQ_CONFIG_FILE": str(folder / "none"),
+            "RABBITMQ_MNESIA_BASE": str(folder / "files"),
+            "RABBITMQ_LOG_BASE": str(folder / "log"),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "plugins"),
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 1:1 +sbwt none",
+        }
+        with (
+            _running([*user, mapper, "-address", "127.0.0.1", "-port", mapper_port], environment),
+            _running([*user, str(server)], environment) as broker,
+        ):
+            _wait_for_port(port, broker)
+            yield f"amqp://guest:guest@127.0.0.1:{port}//"
+
+
+@contextmanager
+def redis() -> Iterator[str]:
+    """A Redis server that keeps nothing; yields its URL."""
+    server = shutil.which("redis-server")
+    if server is None:
+        missing("Redis")
+    port = free_port()
+    with (
+        _folder("redis") as folder,
+        _running(
+            [*_as_user("redis"), server, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+        ) as process,
+    ):
+        _wait_for_port(port, process)
+        yield f"redis://127.0.0.1:{port}/0"
+
+
+@contextmanager
+def _running(command: list[str], environment: dict[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """A program that runs for the length of a block."""
+    process = subprocess.Popen(command, env=environment, **QUIET)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(START_SECONDS)
+
+
+def _wait_for_port(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.1)
+    raise TimeoutError(f"{process.args!r} did not start")
 
 
 def _postgresql_programs() -> Path:

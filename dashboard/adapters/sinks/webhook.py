@@ -6,12 +6,12 @@ Other 5xx and an answer that does not come are tried again. All else, 410 and re
 Sources: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md, CloudEvents 1.0.2.
 """
 
-import binascii
 import ipaddress
 import os
 import re
 import ssl
 import time
+from base64 import b64decode
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cache
@@ -77,10 +77,11 @@ class WebhookPublisher:
             return response
 
     def _signature(self, message: Outgoing, body: str, *, at: datetime) -> dict[str, str]:
-        secret = os.environ.get(self._secret_env, "").strip()
         try:
-            signature = Webhook(secret).sign(message.message_id, at, body)
-        except (EmptyWebhookSecretError, binascii.Error) as error:
+            # Decoded here, because the library passes over letters that no base64 has.
+            secret = os.environ.get(self._secret_env, "").strip().removeprefix("whsec_")
+            signature = Webhook(b64decode(secret, validate=True)).sign(message.message_id, at, body)
+        except (EmptyWebhookSecretError, ValueError) as error:
             raise SinkAwayError(f"the environment variable {self._secret_env} holds no secret of a webhook") from error
         return {
             "webhook-id": message.message_id,
@@ -132,8 +133,10 @@ def _refuse_private(event: str, found: Mapping[str, Any]) -> None:
     """Called by httpcore as it goes; the address is checked once connected, before a byte is sent."""
     if event != "connection.connect_tcp.complete":
         return
-    host = str(found["return_value"].get_extra_info("server_addr")[0])
+    connection = found["return_value"]
+    host = str(connection.get_extra_info("server_addr")[0])
     address = ipaddress.ip_address(host.partition("%")[0])
     address = getattr(address, "ipv4_mapped", None) or address
     if not address.is_global or address.is_multicast:
+        connection.close()
         raise SinkAwayError("its address is a private one, and the policy does not allow that")
