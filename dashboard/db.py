@@ -193,7 +193,8 @@ def is_retryable(error: DBAPIError) -> bool:
     """Whether the engine asks for the whole unit to be run again; such an error is never an outcome."""
     origin = error.orig
     if isinstance(origin, sqlite3.OperationalError):
-        return origin.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+        # Errors of the driver itself, such as text that is no UTF-8, have no name.
+        return getattr(origin, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
     if getattr(origin, "sqlstate", None) in RETRYABLE_SQLSTATES:
         return True
     return bool(origin and origin.args and origin.args[0] in RETRYABLE_ERRNOS)

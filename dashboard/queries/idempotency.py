@@ -112,7 +112,7 @@ def body_of(session: Session, number: int) -> Body | None:
     body = _Record.response_body
     statement = select(func.substr(body, 1, READ_BYTES), func.length(body)).where(_Record.id == number)
     found = session.execute(statement.where(body.is_not(None))).one_or_none()
-    return None if found is None else Body(bytes(found[0]), found[1])
+    return None if found is None else Body(bytes(found[0] or b""), found[1])
 
 
 def operation_of(session: Session, record: IdempotencyRecord, *, scopes: Sequence[Scope]) -> Operation | None:

@@ -37,26 +37,24 @@ class Finding:
     """A verification in words."""
 
     tone: str
+    short: str
     title: str
     text: str
     steps: tuple[str, ...]
-    checked: int
-    head_hash: str | None
     broken_seq: int | None
 
 
 def finding_of(found: Verification) -> Finding:
     """Say what was found, what it means and what to do."""
     if found.problem is None:
-        return Finding("ok", _intact(found), _proven(), (), found.checked, found.head_hash, None)
+        return Finding("ok", _intact(found), _intact(found), _proven(), (), found.broken_seq)
     what = str(PROBLEMS.get(found.problem, found.problem)) % {"seq": number(found.broken_seq)}
     return Finding(
         tone="danger",
+        short=str(gettext("Broken at entry %(seq)s", seq=number(found.broken_seq))),
         title=str(gettext("Broken: %(what)s", what=what)),
         text=" ".join([str(MEANINGS.get(found.problem, "")), _before(found), gettext("What follows proves nothing.")]),
         steps=tuple(map(str, STEPS)),
-        checked=found.checked,
-        head_hash=found.head_hash,
         broken_seq=found.broken_seq,
     )
 
