@@ -20,7 +20,7 @@ def open_by_type(session: Session, *, scopes: Sequence[Scope]) -> Mapping[str, i
         .group_by(Operation.type)
         .order_by(Operation.type)
     )
-    return dict(session.execute(counted).tuples().all())
+    return {row[0]: row[1] for row in session.execute(counted)}
 
 
 def known_since(session: Session, policy_hash: str | None) -> datetime | None:
