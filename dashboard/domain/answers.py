@@ -40,7 +40,8 @@ class Answer:
 
     `candidates` are the effects that may be ours; `as_of` is when the view was true, None when it cannot be told.
     A probe that failed says so in `failed` (a stable code) and `detail` (words for people), and never raises.
-    `retry_after` is how long the destination asks to be left alone.
+    `retry_after` is how long the destination asks to be left alone. `received` names what the destination sent by
+    itself where the answer rests on that: it is about this very effect, so no visibility lag can hide it.
     """
 
     candidates: tuple[Mapping[str, object], ...] = ()
@@ -55,6 +56,7 @@ class Answer:
     status: int | None = None
     remote_id: str | None = None
     retry_after: timedelta | None = None
+    received: tuple[Mapping[str, object], ...] = ()
 
     @property
     def is_away(self) -> bool:

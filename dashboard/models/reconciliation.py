@@ -73,7 +73,7 @@ class EvidenceItem(Record):
     """A line of a result file or a signed acknowledgement; `event_id` makes taking it in twice harmless.
 
     `operation_id` is the row's number where exactly one operation matched; `match` says `matched`,
-    `unmatched` or `several`.
+    `unmatched` or `several`. A matched item without `judged_at` still waits to be judged.
     """
 
     __tablename__ = "evidence_items"
@@ -91,6 +91,7 @@ class EvidenceItem(Record):
     line: Mapped[int | None] = mapped_column(BigInteger)
     content: Mapped[dict[str, Any]] = mapped_column(JSONColumn)
     raw_hash: Mapped[str] = mapped_column(ExactText(64))
+    judged_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
 
 
 class DestinationBudget(Record):

@@ -10,6 +10,7 @@ from dashboard.domain.answers import Answer, Question, failure
 from dashboard.domain.policy import Policies
 from dashboard.models import Operation
 from dashboard.services.judging import NO_PROBE
+from dashboard.services.received_probes import received_probes
 
 FAILURES_BEFORE_PAUSE = 3
 FIRST_PAUSE = timedelta(minutes=1)
@@ -50,9 +51,9 @@ class Circuit:
         known.pause = min(known.pause * 2, LONGEST_PAUSE)
 
 
-def probes_for(_database: Database) -> Mapping[str, Probe]:
+def probes_for(database: Database) -> Mapping[str, Probe]:
     """The probes there are, by kind; those that read our own tables are joined here."""
-    return PROBES
+    return {**PROBES, **received_probes(database)}
 
 
 def ask(database: Database, question: Question, *, policies: Policies, destination: str) -> Answer:

@@ -146,7 +146,7 @@ def _insert_missing(
     missing = by_key.keys() - _existing(session, table, key, by_key)
     if missing:
         # Somebody else may insert one of them meanwhile; then theirs stays.
-        session.execute(_insert_or_ignore(session, table, key), [by_key[name] for name in by_key if name in missing])
+        session.execute(insert_or_ignore(session, table, key), [by_key[name] for name in by_key if name in missing])
     stored.new[kind] += len(missing)
     stored.existing[kind] += len(rows) - len(missing)
 
@@ -160,7 +160,7 @@ def _existing(session: Session, table: Table, key: tuple[str, ...], wanted: Iter
     return {tuple(row) for row in session.execute(query)}
 
 
-def _insert_or_ignore(session: Session, table: Table, key: tuple[str, ...]) -> Insert:
+def insert_or_ignore(session: Session, table: Table, key: tuple[str, ...]) -> Insert:
     """An INSERT that leaves an existing row alone, and raises on every other conflict with a rule of the table."""
     dialect = session.get_bind().dialect.name
     if dialect == "mysql":

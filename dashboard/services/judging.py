@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from dashboard.domain.answers import Answer, Question
@@ -57,7 +57,8 @@ def _judge(
         candidates=len(answer.candidates),
         as_of=answer.as_of,
         sent_at=question.sent_at,
-        visibility_lag=policy.visibility_lag,
+        # What the destination says by itself is about this very effect: no lag of its views hides it.
+        visibility_lag=timedelta() if answer.received and answer.candidates else policy.visibility_lag,
         cancelled=answer.cancelled,
         superseded=answer.superseded,
         failed=answer.failed is not None,
@@ -108,6 +109,7 @@ def _evidence(
             }
             for one in compared.fields
         ],
+        "received": storable(answer.received) if answer.received else None,
         "failed": answer.failed,
         "detail": storable(answer.detail or compared.incomparable),
     }
