@@ -14,6 +14,7 @@ from dashboard.cli.audit import audit
 from dashboard.cli.db import db
 from dashboard.cli.demo import demo
 from dashboard.cli.errors import EXPECTED, INTERRUPTED, tell
+from dashboard.cli.evidence import evidence
 from dashboard.cli.importing import import_
 from dashboard.cli.policy import policy
 from dashboard.cli.reconcile import reconcile
@@ -45,7 +46,7 @@ def dashboard() -> None:
     """
 
 
-for command in (demo, serve, db, import_, user, audit, policy, worker, reconcile, relay):
+for command in (demo, serve, db, import_, user, audit, policy, worker, reconcile, relay, evidence):
     dashboard.add_command(command)
 
 

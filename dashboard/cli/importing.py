@@ -9,7 +9,7 @@ import click
 from dashboard.cli.errors import FINDINGS
 from dashboard.cli.progress import shown_progress
 from dashboard.cli.rejects import Rejects
-from dashboard.cli.setup import command_line_actor, ready_database
+from dashboard.cli.setup import FILE, command_line_actor, ready_database
 from dashboard.config import Settings
 from dashboard.domain.text import visible
 from dashboard.services.import_lines import KINDS
@@ -28,7 +28,7 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @click.command(name="import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path))
+@click.argument("file", type=FILE)
 @click.option("--shift-to-now", is_flag=True, help="Move all times so that the newest thing happened now.")
 @click.pass_context
 def import_(context: click.Context, file: Path, *, shift_to_now: bool) -> None:
@@ -40,7 +40,7 @@ def import_(context: click.Context, file: Path, *, shift_to_now: bool) -> None:
     settings = Settings()
     policies = load_policies(settings.policies)
     with ready_database(settings) as database, file.open("rb") as source:
-        _refuse_unreadable(source, file)
+        refuse_unreadable(source, file)
         size = os.fstat(source.fileno()).st_size
         rejects = Rejects(file)
         with rejects, shown_progress("lines", total_bytes=size) as show:
@@ -60,7 +60,8 @@ def import_(context: click.Context, file: Path, *, shift_to_now: bool) -> None:
         context.exit(FINDINGS)
 
 
-def _refuse_unreadable(source: BinaryIO, file: Path) -> None:
+def refuse_unreadable(source: BinaryIO, file: Path) -> None:
+    """Refuse what is no file of lines in UTF-8 or another plain text, before anything is done with it."""
     if not source.seekable():
         raise click.UsageError(f"{file} is a pipe: save what it gives to a file first.")
     head = source.read(HEAD_BYTES)
@@ -73,7 +74,7 @@ def _refuse_unreadable(source: BinaryIO, file: Path) -> None:
     if head.startswith(UTF_16):
         raise click.UsageError(f"{file} is UTF-16: save it as UTF-8.")
     if b"\x00" in head:
-        raise click.UsageError(f"{file} is not text: it must have one JSON object a line.")
+        raise click.UsageError(f"{file} is not text: it must have one record a line.")
 
 
 def _print_summary(summary: ImportSummary) -> None:

@@ -10,6 +10,7 @@ import click
 
 from dashboard.cli.errors import FINDINGS
 from dashboard.cli.policy_words import policy_in_words
+from dashboard.cli.setup import FILE
 from dashboard.config import Settings
 from dashboard.domain.errors import Problem
 from dashboard.domain.explaining import Section, Statement, explain
@@ -19,7 +20,6 @@ from dashboard.services.policies import check_policies, load_policies
 from dashboard.web.policy_words import SECTIONS, sentence
 
 WIDTH = 100
-FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 
 
 @click.group()

@@ -3,6 +3,9 @@
 import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+import click
 
 from dashboard.cli.errors import DatabaseNotReadyError
 from dashboard.config import Settings
@@ -11,6 +14,9 @@ from dashboard.domain.permissions import Actor
 from dashboard.domain.states import ActorKind
 from dashboard.domain.text import visible
 from dashboard.services import schema
+
+# An argument that names a file to read.
+FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 
 
 @contextmanager

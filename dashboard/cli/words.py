@@ -61,6 +61,22 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "amount_invalid": 'It must be a plain decimal number in quotes, such as "10.50".',
         "amount_alone": "An amount needs a currency and a currency an amount: give both or neither.",
         "currency_invalid": "It must be a currency code of three capital letters, such as EUR.",
+        # Result files of destinations
+        "evidence_unconfigured": (
+            "The policy file describes no result files of {destination}: write [destinations.{destination}.evidence]."
+        ),
+        "column_missing": "The header has no such column (it has: {allowed}): correct the policy or the file.",
+        "column_twice": "The header has this column twice: keep one of them.",
+        "cells_miscounted": "The row has {count} cells where the header has {expected}: export it again.",
+        "row_unreadable": "The row cannot be read ({reason}): export it again.",
+        "not_decodable": "The line is not {encoding} (byte {position}): correct `encoding` in the policy, or the file.",
+        "name_invalid": "It must be text or a whole number.",
+        "nothing_named": "The line names no operation: it needs one of {allowed}.",
+        "moment_unreadable": "It must be a time with its zone, or seconds since 1970.",
+        "expression_failed": "The policy's expression cannot be applied to this line: {reason}.",
+        "event_id_reused": "The same event id came before with another content, which was kept: nothing was changed.",
+        "evidence_unmatched": "No operation of this destination fits; the line is kept.",
+        "evidence_several": "More than one operation fits, so nobody guessed; the line is kept.",
     }
 )
 
