@@ -1,0 +1,19 @@
+"""Ask axe whether a page keeps the accessibility rules."""
+
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+SCRIPT = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def broken_rules(page: Page) -> list[str]:
+    """Give the broken rules of WCAG 2.2 AA with the elements that break them."""
+    # Evaluated by the browser's debugger, so the page's own policy against foreign scripts stays in force.
+    page.evaluate(SCRIPT.read_text())
+    found = page.evaluate("rules => axe.run({runOnly: rules})", RULES)
+    return [
+        f"{violation['id']}: {', '.join(str(node['target']) for node in violation['nodes'])}"
+        for violation in found["violations"]
+    ]
