@@ -1,6 +1,7 @@
 """What people asked for, and whether it worked."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from flask import Blueprint, render_template, request
@@ -76,6 +77,7 @@ def show(number: int) -> str:
         action=found.Action,
         operation=found.Operation,
         snapshot=snapshot,
+        verdict_at=datetime.fromisoformat(snapshot["verdict_at"]) if snapshot.get("verdict_at") else None,
         compared=differences(snapshot.get("expected"), snapshot.get("actual"), hidden=hidden),
     )
 

@@ -24,7 +24,7 @@ DOES: dict[ActionName, LazyString] = {
 
 
 class Choice(NamedTuple):
-    """An action with its name and a sentence: what it does, or why it is not possible."""
+    """An action with its name and what it does."""
 
     action: str
     name: str
@@ -40,13 +40,13 @@ def possible(offered: Iterable[Offer]) -> list[Choice]:
     ]
 
 
-def impossible(offered: Iterable[Offer]) -> list[Choice]:
-    """Give the actions that are not, and why."""
-    return [
-        Choice(offer.action.value, label("action", offer.action.value), why_not(offer.refusal))
-        for offer in offered
-        if offer.refusal
-    ]
+def impossible(offered: Iterable[Offer]) -> list[tuple[str, str]]:
+    """Give the names of the actions that are not, with why; those of one reason together."""
+    reasons: dict[str, list[str]] = {}
+    for offer in offered:
+        if offer.refusal:
+            reasons.setdefault(why_not(offer.refusal), []).append(label("action", offer.action.value))
+    return [(", ".join(names), sentence) for sentence, names in reasons.items()]
 
 
 def why_not(refusal: OperationsError) -> str:
