@@ -62,12 +62,11 @@ def _effect(policy: TypePolicy, destination: Destination | None) -> Iterator[Sta
 
 
 def _proof(policy: TypePolicy, destination: Destination | None) -> Iterator[Statement]:
-    section = Section.PROOF
-    if policy.source_of_truth == "destination":
-        yield Statement(section, "truth_destination")
-    else:
+    section, probe = Section.PROOF, policy.probe
+    if policy.source_of_truth != "destination":
         yield Statement(section, "truth_other", {"source": policy.source_of_truth})
-    probe = policy.probe
+    elif probe:
+        yield Statement(section, "truth_destination")
     if probe is None:
         yield Statement(section, "probe_none")
         return
