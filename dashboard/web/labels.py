@@ -55,6 +55,10 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "policy_version": lazy_gettext("Use a new policy version"),
         "import": lazy_gettext("Import a file"),
         "audit_verify": lazy_gettext("Verify the audit log"),
+        "evidence_import": lazy_gettext("Import a result file"),
+        "evidence_judged": lazy_gettext("Judge evidence received"),
+        "receipt": lazy_gettext("Take a signed receipt"),
+        "receipt_refused": lazy_gettext("Refuse a receipt"),
     },
     "reason_code": {
         "effect_absent": lazy_gettext("The effect does not exist"),
@@ -183,6 +187,15 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "bearer": lazy_gettext("A bearer token"),
         "header": lazy_gettext("A header"),
         "basic": lazy_gettext("Name and password"),
+    },
+    "match": {
+        "matched": lazy_gettext("Matched"),
+        "unmatched": lazy_gettext("Fits no operation"),
+        "several": lazy_gettext("Fits several"),
+    },
+    "evidence_source": {
+        "file": lazy_gettext("Result file"),
+        "receipt": lazy_gettext("Signed receipt"),
     },
     "theme": {
         "system": lazy_gettext("As the device"),

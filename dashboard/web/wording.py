@@ -48,6 +48,16 @@ SENTENCES: Mapping[str, LazyString] = {
     "locale_unknown": lazy_gettext("Choose one of the languages in the list."),
     "timezone_unknown": lazy_gettext("Choose one of the time zones in the list."),
     "theme_unknown": lazy_gettext("Choose one of the appearances in the list."),
+    # evidence that came by itself
+    "evidence_for_all": lazy_gettext(
+        "What fits no operation has no tenant, so this list is for people whose role holds for all tenants and types."
+    ),
+    "receipts_unconfigured": lazy_gettext("No acknowledgements are taken for this destination."),
+    "receipts_secret_unset": lazy_gettext("The secret of this destination is not set up; try again later."),
+    "signature_missing": lazy_gettext("The message is not signed."),
+    "signature_wrong": lazy_gettext("The signature does not fit the message."),
+    "signature_old": lazy_gettext("The message was signed too long ago, or ahead of time."),
+    "receipt_unreadable": lazy_gettext("The message is signed, but not what the policy describes."),
     # lists
     "filter_unknown": lazy_gettext("“%(value)s” is none of its values."),
     "limit_invalid": lazy_gettext("“%(value)s” is not a number of rows from 1 to %(maximum)s."),

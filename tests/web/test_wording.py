@@ -18,7 +18,7 @@ from dashboard.web.wording import SENTENCES, in_words
 from tests.architecture.tree import files
 
 # What only files can be wrong about is worded by the command line.
-OF_FILES = ("import_", "importing", "fingerprint", "money", "polic")
+OF_FILES = ("import_", "importing", "evidence", "fingerprint", "money", "polic")
 
 
 @pytest.mark.parametrize(
