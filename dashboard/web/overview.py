@@ -28,6 +28,7 @@ def show() -> str:
         "overview/show.html",
         overview=found,
         anything=anything,
+        confirmed_days=figures.CONFIRMED_DAYS,
         listed=listed,
         exceptions_url=url_for("operation_lists.exceptions"),
         open_states=list(OPEN_STATES),
