@@ -14,6 +14,8 @@ from dashboard.models import Record
 from dashboard.services import schema
 from tests import servers
 
+pytest_plugins = ["tests.reconciling"]
+
 ENGINES = ("sqlite", "postgresql", "mariadb")
 _numbers = count(1)
 

@@ -77,7 +77,9 @@ def reconcile(
         found = _pass(database, policies, wish, stopping=stopping)
         if once and not found and not stopping.status:
             click.echo("Nothing is due.")
-        while not once and not stopping.stop.wait(0 if found else PAUSE_SECONDS):
+        # A pass that moves nothing finds the same again at once.
+        moves = not wish.observe and wish.window is None
+        while not once and not stopping.stop.wait(0 if found and moves else PAUSE_SECONDS):
             found = _pass(database, policies, wish, stopping=stopping)
     if stopping.status:
         context.exit(stopping.status)
@@ -103,8 +105,7 @@ def _pass(database: Database, policies: Policies, wish: _Wish, *, stopping: Stop
         return False
     with reading(database) as session:
         click.echo(_told(session.get_one(ReconciliationRun, number)))
-    # An observing pass moves nothing, so what was due is due again at once.
-    return not wish.observe and wish.window is None
+    return True
 
 
 def _told(run: ReconciliationRun) -> str:

@@ -121,12 +121,20 @@ def recommend(judged: Judgement, policy: TypePolicy) -> ActionName | None:
 
 
 def look_again_at(
-    judged: Judgement, policy: TypePolicy, *, looks: int, missed_before: bool, now: datetime, deadline_at: datetime
+    judged: Judgement,
+    policy: TypePolicy,
+    *,
+    looks: int,
+    missed_at: datetime | None,
+    now: datetime,
+    deadline_at: datetime,
 ) -> datetime:
     """When to ask again: ever later, but at the deadline, and as soon as a second miss can prove absence."""
     at = next_look(policy.window, looks=looks, now=now)
-    if judged.reason is Reason.FIRST_MISS and not missed_before:
-        at = now + max(policy.visibility_lag, timedelta(seconds=1))
+    if judged.reason is Reason.FIRST_MISS:
+        # A quarter of the lag at least, for a view that trails behind needs longer than the lag alone.
+        pause = max(policy.visibility_lag / 4, timedelta(seconds=1))
+        at = max((missed_at or now) + policy.visibility_lag, now + pause)
     return min(at, deadline_at) if deadline_at > now else at
 
 

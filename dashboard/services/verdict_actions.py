@@ -152,7 +152,7 @@ def _time_of_next(case: _Case) -> dict[str, Any]:
         case.look.judged,
         policy,
         looks=case.held.looks.times + 1,
-        missed_before=case.held.background.missed_at is not None,
+        missed_at=case.held.background.missed_at,
         now=now,
         deadline_at=operation.deadline_at,
     )

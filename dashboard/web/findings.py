@@ -18,9 +18,6 @@ SAID: dict[str, LazyString] = {
     "absence_unproven": lazy_gettext("Nothing was found, and that proves nothing here."),
     "cancelled": lazy_gettext("The destination says it was cancelled."),
     "superseded": lazy_gettext("A newer version made it needless."),
-    "attempts_used_up": lazy_gettext("The effect does not exist, and no attempt is left."),
-    "past_deadline": lazy_gettext("The deadline has passed."),
-    "changed_meanwhile": lazy_gettext("Somebody else changed the operation meanwhile."),
 }
 DONE: dict[str, LazyString] = {
     "confirm": lazy_gettext("Confirmed."),
@@ -35,6 +32,11 @@ WOULD: dict[str, LazyString] = {
     "review": lazy_gettext("Would be sent to manual review."),
     "close": lazy_gettext("Would be closed as not applicable."),
     "wait": lazy_gettext("Would be left as it is."),
+}
+BECAUSE: dict[str, LazyString] = {
+    "attempts_used_up": lazy_gettext("No attempt is left."),
+    "past_deadline": lazy_gettext("The deadline has passed."),
+    "changed_meanwhile": lazy_gettext("Somebody else changed it meanwhile."),
 }
 DETAILS: dict[str, LazyString] = {
     "unreachable": lazy_gettext("No connection."),
@@ -65,15 +67,20 @@ DETAILS: dict[str, LazyString] = {
 
 def said(finding: Any) -> str:
     """What the destination says, and for a failure why it could not be asked."""
-    sentence = str(SAID.get(finding.reason, finding.reason.replace("_", " ")))
-    failed = (finding.evidence or {}).get("failed")
-    detail = DETAILS.get(str(failed)) if failed and finding.reason in {"probe_failed", "past_deadline"} else None
+    evidence = finding.evidence or {}
+    if finding.reason == "changed_meanwhile":
+        return ""
+    reason = str(evidence.get("reason", finding.reason))
+    sentence = str(SAID.get(reason, reason.replace("_", " ")))
+    detail = DETAILS.get(str(evidence.get("failed"))) if reason == "probe_failed" else None
     return f"{sentence} {detail}" if detail else sentence
 
 
 def done(finding: Any) -> str:
     """What was done about it, or would have been."""
+    because = BECAUSE.get(finding.reason)
     if finding.reason == "changed_meanwhile":
-        return str(gettext("Left alone."))
+        return f"{gettext('Left alone.')} {because}"
     words = DONE if finding.applied else WOULD
-    return str(words.get(finding.response, finding.response))
+    sentence = str(words.get(finding.response, finding.response))
+    return f"{because} {sentence}" if because else sentence
