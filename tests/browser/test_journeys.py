@@ -47,7 +47,7 @@ def test_support_finds_an_order_reads_what_happened_and_leaves_a_note(
 
     page.get_by_role("textbox", name="Note").fill("The customer calls at noon and waits for an answer.")
     page.get_by_role("button", name="Add note").click()
-    expect(page.get_by_role("status").or_(page.get_by_text("Note added"))).to_be_visible()
+    expect(page.get_by_text("Your note was added.")).to_be_visible()
     expect(page.locator(".timeline")).to_contain_text("The customer calls at noon")
 
 
