@@ -37,9 +37,10 @@ def relay(context: click.Context, *, once: bool, lanes: int) -> None:
     policies = load_policies(settings.policies)
     if not policies.sinks:
         raise click.UsageError("The policy file in DASHBOARD_POLICIES names no sinks: add a table [sinks.NAME].")
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     total = Tally()
     with ready_database(settings) as database, stopping_gently() as stopping, Relay(lanes=lanes) as publishing:
+        # Only now, because reading the schema is chatty.
+        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
 
         def publish(database: Database, _working: work.Context) -> bool:
             nonlocal total
