@@ -50,7 +50,7 @@ def only(database: Database, column: str) -> Any:
 
 
 def test_moments_keep_their_microseconds(table: Database) -> None:
-    for number, at in enumerate(EDGES):
+    for number, at in enumerate(EDGES, start=1):
         put(table, id=number, at=at)
     with table.engine.connect() as connection:
         assert list(connection.scalars(sa.select(TABLE.c.at).order_by(TABLE.c.id))) == list(EDGES)
