@@ -1,6 +1,6 @@
 """Ask a database of the destination: one reading query, each row a candidate.
 
-Settings: `connection` (the environment variable with the URL), `query` with the binds `:operation_id`, `:entity_id`
+Settings: `connection_env` (the environment variable with the URL), `query` with the binds `:operation_id`, `:entity_id`
 and so on, and the expressions of all kinds; `as_of` and `partial` look into `{"rows": [...]}`. The query runs
 in a read-only transaction under the destination's time-out.
 """
@@ -31,7 +31,7 @@ SQLITE_STEPS_BETWEEN_LOOKS = 10_000
 
 def probe(rule: ProbeRule, destination: Destination, question: Question) -> Answer:
     """Run the query; whatever goes wrong is an answer that failed, without the URL in it."""
-    variable = _variable(rule.settings.get("connection"))
+    variable = str(rule.settings.get("connection_env", ""))
     url = os.environ.get(variable, "").strip()
     if not url:
         return failure("secret_missing", f"The environment variable {variable} is not set.")
@@ -41,10 +41,6 @@ def probe(rule: ProbeRule, destination: Destination, question: Question) -> Answ
         return _failed(error)
     settings = {**rule.settings, "items": ROWS}
     return read_answer(ProbeRule(rule.kind, settings), question, {ROWS: rows}, viewed_at=question.now)
-
-
-def _variable(connection: object) -> str:
-    return str(connection.get("env", "")) if isinstance(connection, Mapping) else str(connection or "")
 
 
 @lru_cache(maxsize=16)
