@@ -28,6 +28,7 @@ from dashboard.web import (
     reconciliation,
     search,
     security,
+    windows,
 )
 
 BLUEPRINTS: tuple[Blueprint, ...] = (
@@ -47,6 +48,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     receipts.blueprint,
     reconciliation.blueprint,
     search.blueprint,
+    windows.blueprint,
 )
 
 

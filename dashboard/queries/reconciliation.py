@@ -19,7 +19,7 @@ from dashboard.queries import keyset
 from dashboard.queries.keyset import Page, Position, Sort
 from dashboard.queries.scoping import in_scope
 
-ORIGINS = ("worker", "command", "check")
+ORIGINS = ("worker", "command", "check", "evidence")
 SKIPPED = "skipped"
 FOUND = (*(verdict.value for verdict in Verdict), SKIPPED)
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from flask import Blueprint, render_template, request, url_for
 from flask_babel import LazyString, lazy_gettext
 
-from dashboard.domain.permissions import Permission, scopes
+from dashboard.domain.permissions import Permission, Scope, scopes
 from dashboard.models import ReconciliationRun
 from dashboard.queries import reconciliation as queries
 from dashboard.queries.reconciliation import FOUND, ORIGINS, SKIPPED, Counts, RunFilter
@@ -24,6 +24,7 @@ ORIGIN_WORDS: dict[str, LazyString] = {
     "worker": lazy_gettext("Worker"),
     "command": lazy_gettext("Command line"),
     "check": lazy_gettext("Check of one operation"),
+    "evidence": lazy_gettext("Evidence received"),
 }
 STATE_WORDS: dict[str, LazyString] = {
     "running": lazy_gettext("Running"),
@@ -60,6 +61,7 @@ def index() -> str:
         first_url=url_with(),
         origins=[("", str(lazy_gettext("Anywhere"))), *((name, str(word)) for name, word in ORIGIN_WORDS.items())],
         limit=position.limit,
+        sees_everything=Scope(None, None) in seen,
     )
 
 
