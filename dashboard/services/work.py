@@ -23,7 +23,7 @@ from dashboard.domain.permissions import Actor
 from dashboard.domain.policy import Policies
 from dashboard.domain.states import ActorKind
 from dashboard.domain.work import Work
-from dashboard.services import attempts, leases, reconciliation
+from dashboard.services import attempts, evidence_looks, leases, reconciliation
 from dashboard.services.asking import Circuit
 from dashboard.services.handlers import Handlers
 from dashboard.services.policies import remember
@@ -123,6 +123,11 @@ def reconcile(database: Database, context: Context) -> bool:
     return made is not None
 
 
+def judge_evidence(database: Database, context: Context) -> bool:
+    """Judge what destinations sent by themselves, where nobody could when it came."""
+    return evidence_looks.take_up(database, policies=context.policies, actor=context.reconciler)
+
+
 def remember_policies(database: Database, context: Context) -> bool:
     """Keep the policy version that decisions from here will name."""
     return transact(database, lambda session: remember(session, context.policies, now=clock(session)))
@@ -133,6 +138,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("rescue", rescue_lost),
     Piece("send", send_due),
     Piece("reconcile", reconcile, every=2.0),
+    Piece("evidence", judge_evidence, every=10.0),
 )
 
 
