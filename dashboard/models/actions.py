@@ -35,7 +35,7 @@ class Action(Record):
     risk: Mapped[str] = mapped_column(ExactText(8))
     snapshot: Mapped[dict[str, Any]] = mapped_column(JSONColumn)
     policy_hash: Mapped[str | None] = mapped_column(ExactText(64))
-    child_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
+    child_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"), index=True)
     requested_by: Mapped[str] = mapped_column(ExactText(254))
     requested_at: Mapped[datetime] = mapped_column(UTCDateTime)
     executed_at: Mapped[datetime | None] = mapped_column(UTCDateTime)

@@ -38,6 +38,7 @@ def upgrade() -> None:
         **INNODB,
     )
     op.create_index("ix_actions_operation_id", "actions", ["operation_id"])
+    op.create_index("ix_actions_child_id", "actions", ["child_id"])
     op.create_index("ix_actions_state", "actions", ["state", "id"])
     op.create_index("ix_actions_outcome", "actions", ["outcome", "id"])
 
