@@ -139,14 +139,15 @@ def _due(
     operation = Operation
     # Whoever looks at the destination now holds a lease as well: what they find out may forbid sending.
     free = or_(operation.lease_until.is_(None), operation.lease_until <= now)
-    claimable = [ordering.IS_OPEN, operation.state.in_(CLAIMABLE), operation.type.in_(types), free]
+    claimable = [ordering.IS_OPEN, ordering.unindexed(operation.type).in_(types), free]
     if without:
         claimable.append(operation.destination.not_in(without))
-    timed = select(operation).where(*claimable, operation.next_attempt_at <= now)
-    rows = _locked(session, timed.order_by(operation.next_attempt_at, operation.id), limit)
+    timed = [*claimable, ordering.unindexed(operation.state).in_(CLAIMABLE), operation.next_attempt_at <= now]
+    rows = _locked(session, select(operation).where(*timed).order_by(operation.next_attempt_at, operation.id), limit)
     if len(rows) < limit:
-        untimed = select(operation).where(*claimable, operation.next_attempt_at.is_(None))
-        rows += _locked(session, untimed.order_by(operation.created_at, operation.id), limit - len(rows))
+        untimed = [*claimable, operation.state.in_(CLAIMABLE), operation.next_attempt_at.is_(None)]
+        query = select(operation).where(*untimed).order_by(operation.created_at, operation.id)
+        rows += _locked(session, query, limit - len(rows))
     return rows
 
 

@@ -4,12 +4,11 @@ An entity is tenant, type, entity type and entity id. Compensations stand outsid
 the entity looks like by now. So do operations without a version.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, and_, case, func, literal_column, select
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from dashboard.domain.states import State
 from dashboard.models import Operation
@@ -17,9 +16,6 @@ from dashboard.models import Operation
 # A literal, not a bound value: performance rule 3.
 IS_OPEN: ColumnElement[bool] = literal_column("operations.is_open = 1")
 IN_FLIGHT = (State.PROCESSING.value, State.AWAITING_CONFIRMATION.value)
-
-_ENTITY = (Operation.tenant, Operation.type, Operation.entity_type, Operation.entity_id)
-Entity: TypeAlias = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -31,71 +27,65 @@ class Sorted:
     superseded: tuple[Operation, ...]
 
 
-@dataclass(frozen=True)
-class _Unfinished:
-    oldest: int
-    newest_in_flight: int | None
-
-
 def sort_out(session: Session, due: Sequence[Operation]) -> Sorted:
     """Ask, in two queries whatever the number, where each operation stands among the versions of its entity."""
-    ordered = [row for row in due if row.expected_version is not None and row.parent_id is None]
+    ordered = [row.id for row in due if row.expected_version is not None and row.parent_id is None]
     if not ordered:
         return Sorted(tuple(due), (), ())
-    confirmed = _newest_confirmed(session, ordered)
-    unfinished = _unfinished(session, ordered)
-    superseded = [row for row in ordered if _version(row) < confirmed.get(_entity(row), _version(row))]
-    waiting = [row for row in ordered if row not in superseded and _must_wait(row, unfinished.get(_entity(row)))]
-    ready = [row for row in due if row not in superseded and row not in waiting]
-    return Sorted(tuple(ready), tuple(waiting), tuple(superseded))
+    superseded, overtaking = _newer(session, ordered)
+    waiting = (_behind_older(session, ordered) | overtaking) - superseded
+    return Sorted(
+        ready=tuple(row for row in due if row.id not in superseded | waiting),
+        waiting=tuple(row for row in due if row.id in waiting),
+        superseded=tuple(row for row in due if row.id in superseded),
+    )
 
 
-def _must_wait(operation: Operation, others: _Unfinished | None) -> bool:
-    """An older version goes first; one that is already on its way is not overtaken from behind either."""
-    if others is None:
-        return False
-    version = _version(operation)
-    return others.oldest < version or (others.newest_in_flight or version) > version
+def _newer(session: Session, numbers: Sequence[int]) -> tuple[set[int], set[int]]:
+    """Which have a newer confirmed version, and which a newer one on its way that must not be overtaken.
 
-
-def _newest_confirmed(session: Session, operations: Iterable[Operation]) -> dict[Entity, int]:
-    # Bounded from below by each version, so that a long history of older ones is never read.
-    newer = or_(
-        *(
-            and_(Operation.entity_id == row.entity_id, Operation.expected_version > row.expected_version)
-            for row in operations
-        )
+    Only newer versions are read, however long the history of older ones.
+    """
+    due, other = aliased(Operation, name="due"), aliased(Operation, name="newer")
+    confirmed = case((other.state == State.CONFIRMED.value, 1), else_=0)
+    in_flight = case((other.state.in_(IN_FLIGHT), 1), else_=0)
+    # By the index of entity ids: the rest is hidden from indexes, which would hold the whole history of a type.
+    same_entity = (
+        other.entity_id == due.entity_id,
+        other.entity_type == due.entity_type,
+        unindexed(other.type) == due.type,
+        unindexed(other.tenant) == due.tenant,
+        func.coalesce(other.parent_id, 0) == 0,
     )
     rows = session.execute(
-        select(*_ENTITY, func.max(Operation.expected_version).label("version"))
-        .where(newer, Operation.state == State.CONFIRMED.value, Operation.parent_id.is_(None))
-        .group_by(*_ENTITY)
+        select(due.id, func.max(confirmed).label("confirmed"), func.max(in_flight).label("in_flight"))
+        .join(other, and_(*same_entity, other.expected_version > due.expected_version))
+        .where(due.id.in_(numbers))
+        .group_by(due.id)
+    ).all()
+    return {row.id for row in rows if row.confirmed}, {row.id for row in rows if row.in_flight}
+
+
+def _behind_older(session: Session, numbers: Sequence[int]) -> set[int]:
+    """Which have an older unfinished version."""
+    due, other = aliased(Operation, name="due"), aliased(Operation, name="older")
+    # A literal, not a bound value: performance rule 3.
+    is_open: ColumnElement[bool] = literal_column("older.is_open = 1")
+    same_entity = (
+        other.entity_id == due.entity_id,
+        other.entity_type == due.entity_type,
+        other.type == due.type,
+        other.tenant == due.tenant,
+        func.coalesce(other.parent_id, 0) == 0,
     )
-    return {(row.tenant, row.type, row.entity_type, row.entity_id): row.version for row in rows}
-
-
-def _unfinished(session: Session, operations: Iterable[Operation]) -> dict[Entity, _Unfinished]:
-    in_flight = case((Operation.state.in_(IN_FLIGHT), Operation.expected_version))
-    rows = session.execute(
-        select(*_ENTITY, func.min(Operation.expected_version).label("oldest"), func.max(in_flight).label("in_flight"))
-        .where(
-            IS_OPEN,
-            Operation.entity_id.in_({row.entity_id for row in operations}),
-            Operation.expected_version.is_not(None),
-            Operation.parent_id.is_(None),
-        )
-        .group_by(*_ENTITY)
+    rows = session.scalars(
+        select(due.id)
+        .join(other, and_(is_open, *same_entity, other.expected_version < due.expected_version))
+        .where(due.id.in_(numbers))
     )
-    return {
-        (row.tenant, row.type, row.entity_type, row.entity_id): _Unfinished(row.oldest, row.in_flight) for row in rows
-    }
+    return set(rows)
 
 
-def _entity(operation: Operation) -> Entity:
-    return (operation.tenant, operation.type, operation.entity_type, operation.entity_id)
-
-
-def _version(operation: Operation) -> int:
-    if operation.expected_version is None:
-        raise ValueError("an operation without a version has no place in an order")
-    return operation.expected_version
+def unindexed(column: InstrumentedAttribute[str]) -> ColumnElement[str]:
+    """The column as no index knows it: engines without statistics prefer an index of the whole history."""
+    return func.coalesce(column, "")
