@@ -4,9 +4,9 @@ from pathlib import Path
 from sqlalchemy import select, text
 
 from dashboard.db import Database, reading, transact
+from dashboard.domain.policy import Policies, TypePolicy
 from dashboard.models import AuditEntry, IdempotencyRecord, Operation, OperationEvent
 from dashboard.services import audit
-from dashboard.domain.policy import Policies, TypePolicy
 from tests.import_file import AT, counted, event, import_file, operation, record, write
 
 
