@@ -153,7 +153,7 @@ def _checked(name: str, value: str, *, maximum: int) -> str:
     try:
         return check_text(value)
     except TextError:
-        refuse(name, "text_invalid", value)
+        refuse(name, "text_unsearchable", value)
 
 
 def _texts(value: object) -> Sequence[str]:

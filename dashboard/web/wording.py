@@ -64,6 +64,7 @@ SENTENCES: Mapping[str, LazyString] = {
     "age_invalid": lazy_gettext("“%(value)s” is not a length of time such as 90s, 15m, 2h, 3d or 2w."),
     "moment_invalid": lazy_gettext("“%(value)s” is not a time such as 2026-11-30 or 2026-11-30T12:00:00Z."),
     "text_too_long": lazy_gettext("“%(value)s” has %(length)s characters; at most %(maximum)s are compared."),
+    "text_unsearchable": lazy_gettext("“%(value)s” has characters that cannot be stored or searched for."),
     "sort_open_only": lazy_gettext(
         "“%(value)s” sorts open work only. Choose open states, or only what is overdue, to sort by it."
     ),
