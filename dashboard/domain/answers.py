@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
+EXPECTED = "expected."
+
 
 @dataclass(frozen=True)
 class Question:
@@ -32,6 +34,11 @@ class Question:
             "remote_id": self.remote_id,
             "idempotency_key": self.idempotency_key,
         }
+
+    def in_path(self) -> dict[str, str | None]:
+        """The same for the path of an address, with `expected.<name>` for each plain field of what is expected."""
+        plain = {name: value for name, value in self.expected.items() if type(value) in {str, int}}
+        return {**self.placeholders(), **{f"{EXPECTED}{name}": str(value) for name, value in plain.items()}}
 
 
 @dataclass(frozen=True)

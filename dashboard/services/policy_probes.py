@@ -45,6 +45,7 @@ class HttpProbe(AskingProbe):
     path: Template
     method: Literal["GET"] = "GET"
     items: Expression | None = None
+    match: Expression | None = None
     missing_status: tuple[Annotated[StrictInt, Field(ge=400, le=499)], ...] = ()
 
 

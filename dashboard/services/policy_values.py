@@ -31,6 +31,7 @@ _DURATION = re.compile(r"([0-9]{1,9})([smhd])")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENTRY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_EXPECTED = re.compile(r"expected\.[^.]+")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 # A colon that follows another one is a cast of PostgreSQL, one inside a word belongs to a time.
 _BIND = re.compile(r"(?<![:\w]):([A-Za-z_]\w*)")
@@ -153,7 +154,7 @@ def _known(names: Iterable[str]) -> None:
 def _template(path: str) -> str:
     if not path.startswith("/") or path.startswith("//") or not path.isprintable() or " " in path:
         raise refuse("path_invalid", value=path)
-    _known(_BRACES.findall(path))
+    _known(name for name in _BRACES.findall(path) if not _EXPECTED.fullmatch(name))
     if "{" in (rest := _BRACES.sub("", path)) or "}" in rest:
         raise refuse("braces_unbalanced", value=path)
     if not _BRACES.search(path):

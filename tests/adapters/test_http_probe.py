@@ -67,6 +67,21 @@ def test_the_address_joins_base_and_path() -> None:
     assert address_of(known, "/charges/{entity_id}", {"entity_id": "4/2"}) == "https://pay.example/v1/charges/4%2F2"
 
 
+def test_a_field_of_what_is_expected_may_stand_in_the_address(destination: Destination, ask: Ask) -> None:
+    destination.add("cus 7")
+    path = "/payments?operation_id={expected.customer}"
+    assert len(ask(path=path, question={"expected": {"customer": "cus 7"}}).candidates) == 1
+    assert ask(path=path, question={"expected": {"customer": {"id": 7}}}).failed == "placeholder_unknown"
+
+
+def test_of_a_whole_list_only_what_names_the_operation_counts(destination: Destination, ask: Ask) -> None:
+    listed = b'{"data": [{"id": "ch_1", "for": {"it": "op-1"}}, {"id": "ch_2", "for": {"it": "op-10"}}, {"id": "ch_3"}]}'
+    destination.answer_looks(Planned(body=listed), Planned(body=b'{"data": [{"id": "ch_2"}]}'))
+    answer = ask(match="for.it")
+    assert (len(answer.candidates), answer.remote_id) == (1, "ch_1")
+    assert ask(match="for.it").candidates == ()
+
+
 @pytest.mark.parametrize(
     ("planned", "code"),
     [

@@ -59,6 +59,7 @@ def only(text: str, **environment: str) -> Problem:
         ('[types.t]\nprobe = { kind = "htp" }', "types.t.probe.kind", "value_unknown"),
         (PROBE, "types.t.probe.path", "key_missing"),
         (PROBE + 'path = "/a?o={order}"', "types.t.probe.path", "placeholder_unknown"),
+        (PROBE + 'path = "/a?o={expected.}"', "types.t.probe.path", "placeholder_unknown"),
         (PROBE + 'path = "/a"', "types.t.probe.path", "placeholder_missing"),
         (PROBE + 'path = "/{operation_id}}"', "types.t.probe.path", "braces_unbalanced"),
         (PROBE + 'path = "//evil.example/{operation_id}"', "types.t.probe.path", "path_invalid"),

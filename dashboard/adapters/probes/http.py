@@ -1,6 +1,6 @@
 """Ask over HTTP: one GET below the destination's address, JSON back.
 
-Settings: `path` with placeholders, `items`, `remote_id`, `as_of`, `partial`, `cancelled`, `superseded` (JMESPath),
+Settings: `path` with placeholders, `items`, `match`, `remote_id`, `as_of`, `partial`, `cancelled`, `superseded` (JMESPath),
 `authoritative`, and `missing_status`: the statuses that mean "there is none" (none, unless the policy names them:
 a wrong path answers 404 as well).
 """
@@ -30,7 +30,7 @@ from dashboard.domain.policy import Auth, Destination, ProbeRule
 MAX_BYTES = 1_000_000
 CLOCKS_AGREE_WITHIN = timedelta(seconds=2)
 LONGEST_RETRY_AFTER = timedelta(hours=24)
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 _REDIRECTS = range(300, 400)
 _SERVER_ERRORS = range(500, 600)
 _THROTTLED = (429, 503)
@@ -48,7 +48,7 @@ class _RefusedError(Exception):
 def probe(rule: ProbeRule, destination: Destination, question: Question) -> Answer:
     """Ask the destination; whatever goes wrong is an answer that failed."""
     try:
-        url = address_of(destination, str(rule.settings.get("path", "")), question.placeholders())
+        url = address_of(destination, str(rule.settings.get("path", "")), question.in_path())
         response, body = _get(destination, url)
         return _read(rule, question, response, body)
     except _RefusedError as refused:

@@ -33,6 +33,7 @@ def read_answer(
         candidates = _candidates(document, _text(settings.get("items")))
         if candidates is None:
             return failure("not_candidates", "The answer has no list of objects where the policy looks.", status=status)
+        candidates = _ours(candidates, _text(settings.get("match")), question)
         return Answer(
             candidates=candidates[:MAX_CANDIDATES],
             as_of=_as_of(_text(settings.get("as_of")), document, question, viewed_at, remote_ahead),
@@ -73,6 +74,15 @@ def _candidates(document: object, items: str | None) -> tuple[Mapping[str, objec
     if not isinstance(found, Sequence) or isinstance(found, str) or not all(isinstance(one, Mapping) for one in found):
         return None
     return tuple(found)
+
+
+def _ours(
+    candidates: tuple[Mapping[str, object], ...], match: str | None, question: Question
+) -> tuple[Mapping[str, object], ...]:
+    """Those that name our operation, where the destination lists others as well."""
+    if match is None:
+        return candidates
+    return tuple(one for one in candidates if find(match, one) == question.operation_id)
 
 
 def _as_of(
