@@ -54,6 +54,8 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "grant_added": lazy_gettext("Grant a role"),
         "policy_version": lazy_gettext("Use a new policy version"),
         "import": lazy_gettext("Import a file"),
+        "outbox_redrive": lazy_gettext("Redrive a message"),
+        "outbox_discard": lazy_gettext("Discard a message"),
         "audit_verify": lazy_gettext("Verify the audit log"),
         "evidence_import": lazy_gettext("Import a result file"),
         "evidence_judged": lazy_gettext("Judge evidence received"),
@@ -129,6 +131,13 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "completed": lazy_gettext("Completed"),
         "failed": lazy_gettext("Failed"),
     },
+    "message_state": {
+        "pending": lazy_gettext("Waiting"),
+        "published": lazy_gettext("Published"),
+        "dead": lazy_gettext("Dead letter"),
+        "discarded": lazy_gettext("Discarded"),
+    },
+    "outbox_decision": {"redrive": lazy_gettext("Redrive"), "discard": lazy_gettext("Discard")},
     "outcome": {
         "done": lazy_gettext("Done"),
         "refused": lazy_gettext("Refused"),

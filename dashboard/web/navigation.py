@@ -17,6 +17,7 @@ ITEMS: tuple[tuple[str, LazyString, Permission], ...] = (
     ("/actions", lazy_gettext("Actions"), Permission.BROWSE),
     ("/idempotency", lazy_gettext("Idempotency"), Permission.BROWSE),
     ("/reconciliation", lazy_gettext("Reconciliation"), Permission.BROWSE),
+    ("/outbox", lazy_gettext("Outbox"), Permission.BROWSE),
     ("/policies", lazy_gettext("Policies"), Permission.BROWSE),
     ("/audit", lazy_gettext("Audit"), Permission.AUDIT_OWN),
 )

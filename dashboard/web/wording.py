@@ -36,6 +36,12 @@ SENTENCES: Mapping[str, LazyString] = {
     "compensation_open": lazy_gettext("A compensation is under way: %(operation_id)s. Wait for it, or close it first."),
     "revision_invalid": lazy_gettext("The form came without the revision it is about. Check it and send it once more."),
     "invalid_input": lazy_gettext("Some fields need another look."),
+    # messages
+    "letter_not_dead": lazy_gettext("This message is not dead any more. Nothing was changed."),
+    "text_missing": lazy_gettext("Write something here."),
+    "name_too_long": lazy_gettext("This has %(length)s characters; at most %(maximum)s fit."),
+    "payload_invalid": lazy_gettext("This cannot be written as JSON: %(reason)s."),
+    "payload_too_long": lazy_gettext("This is %(length)s characters of JSON; at most %(maximum)s fit."),
     # people
     "email_invalid": lazy_gettext("This is not an e-mail address."),
     "email_taken": lazy_gettext("Somebody has this e-mail address already."),

@@ -1,0 +1,182 @@
+"""The outbox: what waits to be published, dead letters with what they hold up, and sinks that are away."""
+
+import json
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_babel import gettext, ngettext
+from sqlalchemy.orm import Session
+
+from dashboard.db import clock
+from dashboard.domain.errors import NotFoundError
+from dashboard.domain.messages import MessageState
+from dashboard.domain.permissions import Permission, allows, scopes
+from dashboard.domain.redaction import redact
+from dashboard.domain.text import visible
+from dashboard.models import OutboxMessage
+from dashboard.queries import outbox as queries
+from dashboard.queries.outbox import Figures, MessageFilter
+from dashboard.web.context import actor, policies, read, requires
+from dashboard.web.filters import (
+    Args,
+    page_urls,
+    parse_choice,
+    parse_flag,
+    parse_position,
+    parse_text,
+    url_with,
+    url_without,
+)
+from dashboard.web.formatting import capped
+from dashboard.web.labels import label
+
+blueprint = Blueprint("outbox", __name__, url_prefix="/outbox")
+
+LONGEST_SINK = 64
+LONGEST_KEY = 255
+SHOWN_PAYLOAD = 20_000
+ORDERS = ("oldest", "newest")
+
+
+@blueprint.get("")
+@requires(Permission.BROWSE)
+def index() -> ResponseReturnValue:
+    """List messages in one state; the id of a message leads to it."""
+    reach = scopes(actor().grants, Permission.BROWSE)
+    filters, position = _filter(request.args), parse_position(request.args)
+    oldest_first = _oldest_first(request.args, filters)
+    with read() as session:
+        if filters.key and _exists(session, filters.key):
+            return redirect(url_for("outbox.show", message_id=filters.key))
+        figures = queries.figures(session, scopes=reach)
+        page = queries.list_messages(session, filters, scopes=reach, position=position, oldest_first=oldest_first)
+        total = queries.count_messages(session, filters, scopes=reach)
+        away = queries.away_sinks(session)
+        waiting = queries.waiting_sinks(session, scopes=reach)
+        now = clock(session)
+    known = policies().sinks
+    return render_template(
+        "outbox/index.html",
+        filters=filters,
+        figures=figures,
+        oldest_age=now - figures.oldest_at if figures.oldest_at else None,
+        page=page,
+        total=ngettext(
+            "%(count)s message", "%(count)s messages", total.value, count=capped(total.value + total.capped)
+        ),
+        looks=_looks(figures, filters),
+        urls=page_urls(page),
+        first_url=url_with(),
+        limit=position.limit,
+        oldest_first=oldest_first,
+        chips=_chips(filters),
+        sinks=sorted({*known, *waiting, *([filters.sink] if filters.sink else [])}),
+        away=away,
+        unserved=[name for name in waiting if name not in known],
+        now=now,
+    )
+
+
+@blueprint.get("/<message_id>")
+@requires(Permission.BROWSE)
+def show(message_id: str) -> str:
+    """Show one message, where it stands in its key, and what people decided about it."""
+    asking = actor()
+    with read() as session:
+        found = queries.get_message(session, message_id, scopes=scopes(asking.grants, Permission.BROWSE))
+        message: OutboxMessage = found.OutboxMessage
+        ahead = queries.ahead_of(session, message)
+        behind = queries.behind(session, message)
+        decisions = queries.decisions(session, message)
+        now = clock(session)
+    may_decide = allows(asking.grants, Permission.EXECUTE, tenant=message.tenant, type=message.type)
+    return render_template(
+        "outbox/show.html",
+        message=message,
+        operation_id=found.operation_id,
+        ahead=ahead,
+        behind=behind,
+        decisions=decisions,
+        sentence=sentence_of(message, ahead=bool(ahead), behind=behind, now=now),
+        payload=payload_of(message),
+        may_decide=may_decide and message.state == MessageState.DEAD,
+        now=now,
+    )
+
+
+def sentence_of(message: OutboxMessage, *, ahead: bool, behind: int, now: Any) -> str:
+    """Say in one sentence where the message stands."""
+    if message.state == MessageState.PUBLISHED:
+        return str(gettext("It was published."))
+    if message.state == MessageState.DISCARDED:
+        return str(gettext("Somebody gave it up: it was never published, and its key goes on without it."))
+    if message.state == MessageState.DEAD:
+        blocked = ngettext("%(num)s message waits behind it.", "%(num)s messages wait behind it.", behind)
+        return str(gettext("It could not be published and blocks its key: %(blocked)s", blocked=blocked))
+    if ahead:
+        return str(gettext("It waits for the messages of its key that go first."))
+    if message.lease_until and message.lease_until > now:
+        return str(gettext("A relay is publishing it."))
+    return str(gettext("It waits for the relay."))
+
+
+def payload_of(message: OutboxMessage) -> dict[str, Any]:
+    """The payload as people read it: secrets taken out, hostile signs made visible, long ones cut."""
+    hidden = policies().of(message.type).redact
+    try:
+        text = json.dumps(redact(json.loads(message.payload), paths=hidden), ensure_ascii=False, indent=2)
+    except (ValueError, RecursionError):
+        return {"text": None, "cut": False}
+    return {"text": visible(text[:SHOWN_PAYLOAD]), "cut": len(text) > SHOWN_PAYLOAD}
+
+
+def _exists(session: Session, message_id: str) -> bool:
+    try:
+        queries.get_message(session, message_id, scopes=scopes(actor().grants, Permission.BROWSE))
+    except NotFoundError:
+        return False
+    return True
+
+
+def _filter(args: Args) -> MessageFilter:
+    held_up = parse_flag(args, "held_up")
+    state = parse_choice(args, "state", MessageState) or MessageState.PENDING.value
+    return MessageFilter(
+        state=state,
+        held_up=held_up and state == MessageState.PENDING,
+        sink=parse_text(args, "sink", maximum=LONGEST_SINK),
+        key=parse_text(args, "q", maximum=LONGEST_KEY),
+    )
+
+
+def _oldest_first(args: Args, filters: MessageFilter) -> bool:
+    chosen = parse_choice(args, "sort", ORDERS)
+    return chosen == "oldest" if chosen else filters.state in {MessageState.PENDING, MessageState.DEAD}
+
+
+def _looks(figures: Figures, filters: MessageFilter) -> list[tuple[str, str, int | None, bool]]:
+    """The looks at the outbox: address, words, how many, and whether it is this one."""
+    counts = {MessageState.PENDING: figures.pending, MessageState.DEAD: figures.dead}
+    found: list[tuple[str, str, int | None, bool]] = [
+        (
+            url_for("outbox.index", state=state.value),
+            label("message_state", state),
+            counts.get(state),
+            filters == MessageFilter(state.value),
+        )
+        for state in MessageState
+    ]
+    held_up = url_for("outbox.index", state="pending", held_up=1)
+    found.insert(1, (held_up, str(gettext("Held up")), figures.held_up, filters == MessageFilter(held_up=True)))
+    return found
+
+
+def _chips(filters: MessageFilter) -> list[tuple[str, str]]:
+    """Each filter in force in words, with the address of the list without it."""
+    found = []
+    if filters.sink:
+        found.append((gettext("Sink: %(name)s", name=filters.sink), url_without("sink")))
+    if filters.key:
+        found.append((gettext("Key: %(name)s", name=filters.key), url_without("q")))
+    return found
