@@ -100,7 +100,7 @@ def walk(browser: FlaskClient, url: str, *, rel: str = "next") -> Iterator[tuple
         following = link(answer.text, rel)
 
 
-def listed(browser: FlaskClient, url: str, *, limit: int = 7) -> list[str]:
+def listed(browser: FlaskClient, url: str, *, limit: int = 20) -> list[str]:
     """All ids of a list, in order, none of them twice."""
     joined = f"{url}{'&' if '?' in url else '?'}limit={limit}"
     found = [each for _, page in walk(browser, joined) for each in page]
