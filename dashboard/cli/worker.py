@@ -1,15 +1,12 @@
 """`dashboard worker`: everything periodic, until it is told to stop."""
 
 import logging
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import click
 
-from dashboard.cli.errors import FINDINGS, INTERRUPTED, TERMINATED
+from dashboard.cli.errors import FINDINGS
 from dashboard.cli.setup import ready_database
+from dashboard.cli.stopping import stopping_gently
 from dashboard.config import Settings
 from dashboard.db import Database
 from dashboard.ledger import worker_actor
@@ -18,7 +15,6 @@ from dashboard.services import work
 from dashboard.services.policies import load_policies
 
 MOST_THREADS = 64
-STATUSES = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
 
 
 @click.command()
@@ -44,7 +40,7 @@ def worker(context: click.Context, *, handlers: str | None, once: bool, concurre
     registry = registries.load(handlers) if handlers else registries.Handlers()
     with ready_database(settings):
         database = Database(settings.database_url, pool_size=concurrency + len(work.PIECES))
-    with _stopping_gently() as stopping:
+    with stopping_gently() as stopping:
         working = work.Context(policies, worker_actor(), registry, concurrency, stop=stopping.stop)
         click.echo(f"Working as {working.actor.id}, sending {', '.join(sorted(registry.types)) or 'nothing'}.")
         failed = once and not work.run_once(database, working)
@@ -53,28 +49,3 @@ def worker(context: click.Context, *, handlers: str | None, once: bool, concurre
     database.dispose()
     if stopping.status or failed:
         context.exit(stopping.status or FINDINGS)
-
-
-class _Stopping:
-    """Whether the worker was told to stop, and the exit status that this means."""
-
-    def __init__(self) -> None:
-        self.stop = threading.Event()
-        self.status = 0
-
-    def tell(self, number: int, _frame: object) -> None:
-        if self.stop.is_set():
-            raise SystemExit(STATUSES[signal.Signals(number)])
-        self.status = STATUSES[signal.Signals(number)]
-        self.stop.set()
-
-
-@contextmanager
-def _stopping_gently() -> Iterator[_Stopping]:
-    stopping = _Stopping()
-    before = {number: signal.signal(number, stopping.tell) for number in STATUSES}
-    try:
-        yield stopping
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -33,11 +33,16 @@ class TimelineEntry(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """A question to the destination: what it showed (None: nothing), and how many candidates it found."""
+    """A question to the destination: what it showed (None: nothing), and how many candidates it found.
+
+    `checked` are the fields that policy compared, each with `field`, `expected`, `actual` and `differs`; None where
+    the probe does not say which.
+    """
 
     at: datetime
     actual: Mapping[str, Any] | None
     candidates: int | None
+    checked: Sequence[Mapping[str, Any]] | None = None
 
 
 class LastChange(NamedTuple):
@@ -87,11 +92,12 @@ def last_probe(session: Session, number: int) -> Probe | None:
     if row is None:
         return None
     evidence = row.evidence if isinstance(row.evidence, Mapping) else {}
-    actual, candidates = evidence.get("actual"), evidence.get("candidates")
+    actual, candidates, checked = (evidence.get(name) for name in ("actual", "candidates", "differences"))
     return Probe(
         row.at,
         actual if isinstance(actual, Mapping) else None,
         candidates if type(candidates) is int else None,
+        [field for field in checked if isinstance(field, Mapping)] if isinstance(checked, list) else None,
     )
 
 

@@ -1,12 +1,13 @@
 """Expected and actual side by side, as text for a screen and without their secrets."""
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from dashboard.domain.redaction import REDACTED, redact_fields, redact_text
+from dashboard.domain.redaction import REDACTED, is_secret_name, redact_fields, redact_text
 from dashboard.domain.verdicts import compare_fields
+from dashboard.queries.history import Probe
 
 MISSING = "\N{EN DASH}"
 MAX_FIELDS = 200
@@ -22,6 +23,28 @@ class Difference:
     actual: str
     differs: bool
     compared: bool
+
+
+def checked_differences(
+    expected: Mapping[str, Any] | None, probe: Probe | None, *, hidden: Iterable[str]
+) -> list[Difference]:
+    """Show what the last probe compared as it was compared, and beside it what was expected and not compared."""
+    paths = tuple(hidden)
+    if probe is None or probe.checked is None:
+        return differences(expected, probe.actual if probe else None, hidden=paths)
+    names = {path.removeprefix("expected.").removeprefix("actual.") for path in paths}
+    checked = [_checked(field, hidden=names) for field in probe.checked[:MAX_FIELDS]]
+    named = {field.path for field in checked}
+    # Without fields to compare, existence was the question: what was seen is shown, and none of it was compared.
+    others = differences(expected, None if checked else probe.actual, hidden=paths)
+    return checked + [replace(field, differs=False, compared=False) for field in others if field.path not in named]
+
+
+def _checked(field: Mapping[str, Any], *, hidden: Collection[str]) -> Difference:
+    path = str(field.get("field"))
+    secret = path in hidden or is_secret_name(path)
+    expected, actual = (REDACTED if secret else _text(field.get(side)) for side in ("expected", "actual"))
+    return Difference(redact_text(path), expected, actual, differs=field.get("differs") is True, compared=True)
 
 
 def differences(

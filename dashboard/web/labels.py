@@ -56,6 +56,8 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "import": lazy_gettext("Import a file"),
         "outbox_redrive": lazy_gettext("Redrive a message"),
         "outbox_discard": lazy_gettext("Discard a message"),
+        "check": lazy_gettext("Check at the destination"),
+        "reconciliation_run": lazy_gettext("Reconciliation run"),
         "audit_verify": lazy_gettext("Verify the audit log"),
         "evidence_import": lazy_gettext("Import a result file"),
         "evidence_judged": lazy_gettext("Judge evidence received"),

@@ -22,7 +22,7 @@ from dashboard.services import notes
 from dashboard.services.actions import find
 from dashboard.services.offers import offers
 from dashboard.web.context import actor, database, policies, read, requires
-from dashboard.web.differences import Difference, differences
+from dashboard.web.differences import Difference, checked_differences
 from dashboard.web.naming import operation_title, versioned_entity
 from dashboard.web.offers import impossible, possible
 from dashboard.web.sentences import Told, tell
@@ -88,7 +88,7 @@ def _page(operation_id: str, *, note: str = "", problem: str = "", came_back: bo
         offered = offers(session, operation, actor=asking, policies=policies())
         now = clock(session)
     hidden = _hidden(operation)
-    compared = differences(operation.expected, detail.probe.actual if detail.probe else None, hidden=hidden)
+    compared = checked_differences(operation.expected, detail.probe, hidden=hidden)
     return render_template(
         "operations/show.html",
         operation=operation,

@@ -147,3 +147,20 @@ def test_the_address_of_a_check_leads_back_to_the_operation(seen: Payments, sign
     answer = sign_in("support").get("/operations/op-1/check")
     assert (answer.status_code, answer.location) == (302, "/operations/op-1")
     assert seen.destination.looks() == 0
+
+
+def test_fields_that_policy_does_not_compare_are_not_called_different(seen: Payments, sign_in: SignIn) -> None:
+    seen.sent()
+    seen.shows(amount="1.00")
+    seen.reconcile()
+    page = sign_in("support").page("/operations/op-1")
+    results = {
+        text_of(next(row.iter("th"))): text_of(list(row.iter("td"))[-1])
+        for row in page.iter("tr")
+        if row.find("th") is not None and row.find("td") is not None
+    }
+    assert {name: results[name] for name in ("amount", "currency", "order")} == {
+        "amount": "Differs",
+        "currency": "Same",
+        "order": "Not compared",
+    }
