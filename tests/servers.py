@@ -40,7 +40,7 @@ def postgresql() -> Iterator[str]:
     with _folder("postgres") as folder:
         files, port, user = folder / "files", free_port(), _as_user("postgres")
         initdb = [*user, str(bindir / "initdb"), "-D", str(files), "-A", "trust", "-U", "tester", "-E", "UTF8"]
-        subprocess.run([*initdb, "--locale=C"], check=True, **QUIET)
+        _finish([*initdb, "--locale=C"])
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c fsync=off -c timezone=Asia/Kathmandu -k {folder}"
         control = [*user, str(bindir / "pg_ctl"), "-D", str(files), "-w", "-t", str(START_SECONDS)]
         subprocess.run([*control, "-o", options, "-l", str(folder / "log"), "start"], check=True, **QUIET)
@@ -58,9 +58,10 @@ def mariadb() -> Iterator[str]:
         missing("MariaDB")
     with _folder("mysql") as folder:
         files, port, user = folder / "files", free_port(), _as_user("mysql")
-        making = [*user, install, "--no-defaults", f"--datadir={files}", "--auth-root-authentication-method=normal"]
-        subprocess.run(making, check=True, **QUIET)
-        running = [*user, server, "--no-defaults", f"--datadir={files}", f"--port={port}", f"--socket={folder}/socket"]
+        # Asynchronous I/O is rationed by the kernel, and several servers at once can use up the ration.
+        own = ["--no-defaults", f"--datadir={files}", "--innodb-use-native-aio=0"]
+        _finish([*user, install, *own, "--auth-root-authentication-method=normal"])
+        running = [*user, server, *own, f"--port={port}", f"--socket={folder}/socket"]
         running += ["--bind-address=127.0.0.1", f"--pid-file={folder}/pid", "--default-time-zone=-08:00"]
         process = subprocess.Popen([*running, "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin"], **QUIET)
         try:
@@ -149,6 +150,13 @@ def _postgresql_programs() -> Path:
     if not (bindir / "initdb").exists():
         missing("PostgreSQL")
     return bindir
+
+
+def _finish(command: list[str]) -> None:
+    """Run a command to its end; what it said is shown only where it failed."""
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{command[-1]} ended with {done.returncode}: {done.stdout}{done.stderr}")
 
 
 def _wait_for_mariadb(port: int) -> None:
