@@ -11,6 +11,7 @@ import click
 from dashboard.cli.errors import FINDINGS
 from dashboard.cli.policy_words import policy_in_words
 from dashboard.cli.setup import FILE
+from dashboard.cli.simulation import simulate
 from dashboard.config import Settings
 from dashboard.domain.errors import Problem
 from dashboard.domain.explaining import Section, Statement, explain
@@ -24,7 +25,10 @@ WIDTH = 100
 
 @click.group()
 def policy() -> None:
-    """Check and explain the policy file."""
+    """Check, explain and try the policy file."""
+
+
+policy.add_command(simulate)
 
 
 @policy.command()
