@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from dashboard.domain.answers import Answer, Question
 from dashboard.domain.policy import TypePolicy
-from dashboard.domain.redaction import REDACTED, redact
+from dashboard.domain.redaction import REDACTED, both_sides, redact
 from dashboard.domain.responses import Judgement, Reason, judge
 from dashboard.domain.verdicts import Observation, Verdict
 from dashboard.services.comparing import Compared, compare
@@ -113,13 +113,14 @@ def _evidence(
         "failed": answer.failed,
         "detail": storable(answer.detail or compared.incomparable),
     }
-    paths = [*policy.redact, *(f"{side}.{name}" for name in hidden for side in ("expected", "actual"))]
-    told = redact({name: value for name, value in evidence.items() if value is not None}, paths=paths)
+    told = redact(
+        {name: value for name, value in evidence.items() if value is not None}, paths=both_sides(policy.redact)
+    )
     return dict(told) if isinstance(told, Mapping) else {}
 
 
 def _hidden_fields(paths: Iterable[str]) -> Iterable[str]:
-    """What policy hides of the expectation is as private where the destination shows it."""
+    """What policy hides of either side is as private where the two are set side by side."""
     for path in paths:
         side, _, name = path.partition(".")
         if name and side in {"expected", "actual"}:
