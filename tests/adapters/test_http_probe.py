@@ -75,8 +75,8 @@ def test_a_field_of_what_is_expected_may_stand_in_the_address(destination: Desti
 
 
 def test_of_a_whole_list_only_what_names_the_operation_counts(destination: Destination, ask: Ask) -> None:
-    listed = b'{"data": [{"id": "ch_1", "for": {"it": "op-1"}}, {"id": "ch_2", "for": {"it": "op-10"}}, {"id": "ch_3"}]}'
-    destination.answer_looks(Planned(body=listed), Planned(body=b'{"data": [{"id": "ch_2"}]}'))
+    listed = b'[{"id": "ch_1", "for": {"it": "op-1"}}, {"id": "ch_2", "for": {"it": "op-10"}}, {"id": "ch_3"}]'
+    destination.answer_looks(Planned(body=b'{"data": ' + listed + b"}"), Planned(body=b'{"data": [{"id": "ch_2"}]}'))
     answer = ask(match="for.it")
     assert (len(answer.candidates), answer.remote_id) == (1, "ch_1")
     assert ask(match="for.it").candidates == ()

@@ -1,8 +1,8 @@
 """Ask over HTTP: one GET below the destination's address, JSON back.
 
-Settings: `path` with placeholders, `items`, `match`, `remote_id`, `as_of`, `partial`, `cancelled`, `superseded` (JMESPath),
-`authoritative`, and `missing_status`: the statuses that mean "there is none" (none, unless the policy names them:
-a wrong path answers 404 as well).
+Settings: `path` with placeholders, `items`, `match`, `remote_id`, `as_of`, `partial`, `cancelled` and `superseded`
+(JMESPath), `authoritative`, and `missing_status`: the statuses that mean "there is none" (none, unless the policy
+names them: a wrong path answers 404 as well).
 """
 
 import base64
