@@ -4,7 +4,7 @@ import io
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import click
@@ -12,6 +12,7 @@ from sqlalchemy import select
 
 from dashboard.app import create_app
 from dashboard.cli.demo_shop import POLICIES, shop_lines
+from dashboard.cli.demo_shop.live import alive
 from dashboard.cli.serve import is_taken, listen, run
 from dashboard.cli.setup import command_line_actor, opened_database
 from dashboard.config import Settings
@@ -32,6 +33,8 @@ MAY = {
     Role.MANAGER: "reviews, reopens, verifies the audit log",
     Role.ADMIN: "sees the audit log; no operations",
 }
+LIVE = "Operations come in every few seconds and some go wrong: watch /exceptions and /reconciliation, and repair them."
+STILL = "Nothing is sent or asked: the shop stands still."
 
 
 @click.command()
@@ -39,10 +42,13 @@ MAY = {
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(1, 65535), help="First port to try.")
 @click.option("--database", "path", type=click.Path(dir_okay=False, path_type=Path), help="Keep the shop in this file.")
 @click.option("--no-serve", is_flag=True, help="Only make the shop in the file named by --database.")
-def demo(*, host: str, port: int, path: Path | None, no_serve: bool) -> None:
+@click.option("--no-live", is_flag=True, help="Keep it still: no worker, no destinations, no new operations.")
+def demo(*, host: str, port: int, path: Path | None, no_serve: bool, no_live: bool) -> None:
     """Make a believable shop in an embedded SQLite file and serve it until Ctrl-C.
 
-    The shop is dated from now and removed at the end, unless --database keeps it.
+    The shop is alive: operations come in, a worker sends them to simulated destinations that lose answers, answer
+    late and make things twice, and asks there what became of them. It is dated from now and removed at the end,
+    unless --database keeps it.
     """
     if no_serve and path is None:
         raise click.UsageError("--no-serve needs --database, or nothing would be left.")
@@ -55,7 +61,8 @@ def demo(*, host: str, port: int, path: Path | None, no_serve: bool) -> None:
         if no_serve:
             click.echo(f"The demo's shop is in {file}.")
             return
-        _serve(settings, host=host, port=port)
+        with nullcontext() if no_live else alive(settings.database_url):
+            _serve(settings, host=host, port=port, live=not no_live)
 
 
 def prepare(database: Database) -> None:
@@ -96,7 +103,7 @@ def _stop(rejected: Rejected) -> None:
     raise AssertionError(f"the demo's own line {rejected.number} was rejected: {rejected.problems}")
 
 
-def _serve(settings: Settings, *, host: str, port: int) -> None:
+def _serve(settings: Settings, *, host: str, port: int, live: bool) -> None:
     app = create_app(settings)
     opened, taken = _listen_nearby(host, first=port)
     if taken != port:
@@ -106,7 +113,7 @@ def _serve(settings: Settings, *, host: str, port: int) -> None:
     click.echo(f"\nThe demo is at http://{host}:{taken}/ - Ctrl-C ends it.\n")
     for role in Role:
         click.echo(f"  {f'{role}@example.com':<24}{PASSWORD:<28}{MAY[role]}")
-    click.echo()
+    click.echo("\n" + (LIVE if live else STILL) + "\n")
     run(app, opened)
 
 

@@ -65,6 +65,13 @@ def test_ctrl_c_ends_it_cleanly(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+def test_it_can_stand_still(folder: Path) -> None:
+    with started(folder, "demo", "--no-live", "--port", "18620") as process:
+        assert is_answering(address_of(process))
+        assert process.stdout
+        assert any("stands still" in process.stdout.readline() for _ in range(7))
+
+
 def test_it_keeps_a_shop_with_one_person_a_role(run: Run, folder: Path) -> None:
     first = run("demo", "--no-serve", "--database", folder / "shop.sqlite3")
     second = run("demo", "--no-serve", "--database", folder / "shop.sqlite3")

@@ -22,6 +22,8 @@ DAYS = 30
 CONFLICT_EVERY = 16
 NOTED = 0.6
 CLAIMED = 0.4
+# What awaits confirmation is looked at one after another, so that there is something to see for a while.
+LOOK_EVERY = timedelta(seconds=45)
 
 Story = Callable[[History], None]
 
@@ -90,10 +92,14 @@ def _histories(random: Random, now: datetime, policy_hash: str | None) -> Iterat
             yield history
     for _ in range(COMPENSATED):
         yield from _compensation(random, now, begin)
+    looks = 0
     for story, types, ages in OPEN:
         for turn, minutes in enumerate(ages):
             history = begin(WORK[types[turn % len(types)]], now - timedelta(minutes=minutes))
             story(history)
+            if history.state is State.AWAITING_CONFIRMATION:
+                looks += 1
+                history.operation["next_attempt_at"] = now + looks * LOOK_EVERY
             _talk_about(history, now)
             yield history
 

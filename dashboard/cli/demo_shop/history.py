@@ -113,6 +113,7 @@ class History:
             "expected": self.operation["expected"],
             "actual": actual,
             "candidates": candidates,
+            "found": None if "failed" in more else candidates,
             "as_of": self.at.isoformat(),
             **more,
         }

@@ -94,8 +94,8 @@ def shows_an_older_version(history: History) -> None:
 def is_found_twice(history: History) -> None:
     """Two effects exist where there must be one."""
     _doubt(history)
-    found = [{"id": remote_id(history.random, history.work.destination)} for _ in range(2)]
-    history.probe(Verdict.AMBIGUOUS, actual=None, candidates=2, found=found)
+    ids = [remote_id(history.random, history.work.destination) for _ in range(2)]
+    history.probe(Verdict.AMBIGUOUS, actual=None, candidates=2, ids=ids)
     history.send_to_review(Trigger.VERDICT_AMBIGUOUS)
 
 
@@ -109,7 +109,7 @@ def is_absent(history: History) -> None:
 def gets_no_verdict(history: History) -> None:
     """The destination cannot be asked just now."""
     _doubt(history)
-    history.probe(Verdict.AMBIGUOUS, actual=None, candidates=0, error="503 from the destination, twice")
+    history.probe(Verdict.AMBIGUOUS, actual=None, candidates=0, failed="server_error", detail="It answered 503.")
     history.send_to_review(Trigger.VERDICT_AMBIGUOUS)
 
 
