@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, bindparam, exists, literal, literal_column, or_, select, text, update
+from sqlalchemy import ColumnElement, Table, bindparam, literal, literal_column, or_, select, text, update
 from sqlalchemy.orm import Session, aliased
 
 from dashboard.db import ExactText, clock
@@ -165,28 +165,36 @@ def _steps(session: Session, *, sink: str, after: str, now: datetime) -> Iterato
 
 
 def _claimable(session: Session, numbers: Sequence[int], *, now: datetime) -> Sequence[Any]:
-    """Lock those of the heads that are due, not leased, and not behind a dead one."""
+    """Lock those of the heads that are due and not leased, and give the ones that are not behind a dead one.
+
+    State and dead letters are columns here and not conditions, lest an engine begins with all messages of a state.
+    """
     if not numbers:
         return ()
     message, dead = OutboxMessage, aliased(OutboxMessage)
-    blocked = exists().where(
-        dead.sink == message.sink,
-        dead.aggregate_key == message.aggregate_key,
-        dead.state == MessageState.DEAD.value,
-        dead.id < message.id,
+    blocked = (
+        select(dead.id)
+        .where(
+            dead.sink == message.sink,
+            dead.aggregate_key == message.aggregate_key,
+            dead.state == MessageState.DEAD.value,
+            dead.id < message.id,
+        )
+        .limit(1)
+        .scalar_subquery()
     )
-    return session.execute(
-        select(message.id, message.aggregate_key, message.claims, message.lease_token)
+    columns = (message.id, message.aggregate_key, message.claims, message.lease_token, message.state)
+    rows = session.execute(
+        select(*columns, blocked.label("blocked_by"))
         .where(
             message.id.in_(numbers),
-            message.state == MessageState.PENDING.value,
             message.next_attempt_at <= now,
             or_(message.lease_until.is_(None), message.lease_until <= now),
-            ~blocked,
         )
         .order_by(message.aggregate_key)
         .with_for_update(skip_locked=True)
-    ).all()
+    )
+    return [row for row in rows if row.state == MessageState.PENDING and row.blocked_by is None]
 
 
 def _hold(session: Session, numbers: Sequence[int], *, until: datetime) -> str:

@@ -165,7 +165,7 @@ def _looks(figures: Figures, filters: MessageFilter) -> list[tuple[str, str, int
             counts.get(state),
             filters == MessageFilter(state.value),
         )
-        for state in MessageState
+        for state in (MessageState.PENDING, MessageState.DEAD, MessageState.PUBLISHED, MessageState.DISCARDED)
     ]
     held_up = url_for("outbox.index", state="pending", held_up=1)
     found.insert(1, (held_up, str(gettext("Held up")), figures.held_up, filters == MessageFilter(held_up=True)))
