@@ -39,12 +39,12 @@ def relay(context: click.Context, *, once: bool, lanes: int) -> None:
         raise click.UsageError("The policy file in DASHBOARD_POLICIES names no sinks: add a table [sinks.NAME].")
     total = Tally()
     with ready_database(settings) as database, stopping_gently() as stopping, Relay(lanes=lanes) as publishing:
-        # Only now, because reading the schema is chatty.
-        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+        logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+        logging.getLogger("dashboard").setLevel(logging.INFO)
 
-        def publish(database: Database, _working: work.Context) -> bool:
+        def publish(database: Database, working: work.Context) -> bool:
             nonlocal total
-            tally = publishing.run_once(database, sinks=policies.sinks, stop=stopping.stop.is_set)
+            tally = publishing.run_once(database, sinks=working.policies.sinks, stop=working.stop.is_set)
             total += tally
             return bool(tally)
 
