@@ -21,13 +21,20 @@ blueprint = Blueprint("windows", __name__)
 # Each costs one bounded query; the page stays quick whatever the policy file names.
 MOST_TYPES = 50
 TONES = {Advice.FITS: "tone-ok", Advice.TOO_FEW: "tone-neutral", Advice.LOOKS_BEFORE_LAG: "tone-danger"}
+NAMES: dict[Advice, LazyString] = {
+    Advice.TOO_FEW: lazy_gettext("Not enough"),
+    Advice.PROBES_TOO_EARLY: lazy_gettext("Asks too early"),
+    Advice.DEADLINE_TOO_SHORT: lazy_gettext("Deadline too short"),
+    Advice.LOOKS_BEFORE_LAG: lazy_gettext("Looks before the lag"),
+    Advice.FITS: lazy_gettext("Fits"),
+}
 WORDS: dict[Advice, LazyString] = {
-    Advice.TOO_FEW: lazy_gettext("Not enough: fewer than %(fewest)s were sent."),
+    Advice.TOO_FEW: lazy_gettext("Fewer than %(fewest)s were sent."),
     Advice.PROBES_TOO_EARLY: lazy_gettext(
-        "Asks too early: %(p95)s pass until 95 of 100 are confirmed, and the first check comes after %(window)s."
+        "%(p95)s pass until 95 of 100 are confirmed, and the first check comes after %(window)s."
     ),
     Advice.DEADLINE_TOO_SHORT: lazy_gettext(
-        "The deadline is too short: %(p99)s pass until 99 of 100 are confirmed, and it allows %(deadline)s."
+        "%(p99)s pass until 99 of 100 are confirmed, and the deadline allows %(deadline)s."
     ),
     Advice.LOOKS_BEFORE_LAG: lazy_gettext(
         "The first check comes after %(window)s, before the visibility lag of %(lag)s is over: it can prove nothing."
@@ -41,7 +48,7 @@ class Row(NamedTuple):
 
     policy: TypePolicy
     measured: Measured
-    advice: Sequence[tuple[str, str]]
+    advice: Sequence[tuple[str, str, str]]
 
 
 @blueprint.get("/reconciliation/windows")
@@ -69,7 +76,7 @@ def _rows(session: Session, covered: Sequence[TypePolicy], within: Sequence[Scop
         yield Row(policy, measured, [_told(advice, measured, policy) for advice in advise(measured, policy)])
 
 
-def _told(advice: Advice, measured: Measured, policy: TypePolicy) -> tuple[str, str]:
+def _told(advice: Advice, measured: Measured, policy: TypePolicy) -> tuple[str, str, str]:
     details = {
         "fewest": FEWEST,
         "p95": _length(measured.p95, measured),
@@ -78,14 +85,14 @@ def _told(advice: Advice, measured: Measured, policy: TypePolicy) -> tuple[str, 
         "lag": duration(policy.visibility_lag),
         "deadline": duration(policy.deadline),
     }
-    return TONES.get(advice, "tone-warn"), str(WORDS[advice]) % details
+    return TONES.get(advice, "tone-warn"), str(NAMES[advice]), str(WORDS[advice]) % details
 
 
 def _length(length: timedelta | None, measured: Measured) -> str:
     """A measured time; where too many are unconfirmed, what it must at least be."""
     if length is not None:
         return duration(length)
-    return str(gettext("more than %(length)s", length=duration(measured.longest)))
+    return str(gettext("More than %(length)s", length=duration(measured.longest)))
 
 
 def _sees(within: Sequence[Scope], operation_type: str) -> bool:
