@@ -156,7 +156,7 @@ def transact(database: Database, unit: Callable[[Session], T]) -> T:
             with transaction(database) as session:
                 return unit(session)
         except DBAPIError as error:
-            if attempt == ATTEMPTS or not is_retryable(error):
+            if attempt == ATTEMPTS or not any(is_retryable(each) for each in _with_what_it_hides(error)):
                 raise
             pause = FIRST_PAUSE_SECONDS * 2**attempt
             time.sleep(random.uniform(0, pause))  # noqa: S311 - jitter, not a secret
@@ -198,6 +198,15 @@ def is_retryable(error: DBAPIError) -> bool:
     if getattr(origin, "sqlstate", None) in RETRYABLE_SQLSTATES:
         return True
     return bool(origin and origin.args and origin.args[0] in RETRYABLE_ERRNOS)
+
+
+def _with_what_it_hides(error: DBAPIError) -> Iterator[DBAPIError]:
+    """The error, and those in whose wake it was raised: a deadlock on MariaDB also ends the savepoint to go back to."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, DBAPIError):
+            yield found
+        found = found.__context__
 
 
 def clock(session: Session) -> datetime:

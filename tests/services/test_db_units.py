@@ -54,6 +54,27 @@ def test_a_deadlock_runs_the_loser_s_whole_unit_again(database: Database) -> Non
 
 
 @SERVERS
+def test_a_deadlock_inside_a_savepoint_runs_the_loser_s_whole_unit_again(database: Database) -> None:
+    first, second = add_two(database)
+    both_hold_one = threading.Barrier(2, timeout=30)
+    runs: list[int] = []
+
+    def unit(order: tuple[int, int]) -> Callable[[Session], None]:
+        def work(session: Session) -> None:
+            runs.append(order[0])
+            with session.begin_nested():
+                raise_attempts(session, order[0])
+                if runs.count(order[0]) == 1:
+                    both_hold_one.wait()
+                raise_attempts(session, order[1])
+
+        return work
+
+    in_threads(lambda: transact(database, unit((first, second))), lambda: transact(database, unit((second, first))))
+    assert attempts_of(database) == [3, 3]
+
+
+@SERVERS
 def test_a_serialization_failure_runs_the_unit_again(database: Database) -> None:
     number, _ = add_two(database)
     runs: list[int] = []
