@@ -24,6 +24,18 @@ from dashboard.services import budgets, ordering, transitions
 
 OPERATIONS: Table = Operation.metadata.tables["operations"]
 
+# Built once: it runs for every outcome.
+_HELD = (
+    select(Operation)
+    .where(
+        Operation.id == bindparam("number"),
+        Operation.lease_token == bindparam("token"),
+        Operation.state == State.PROCESSING.value,
+    )
+    .with_for_update()
+    .execution_options(populate_existing=True)
+)
+
 AT_ONCE = 100
 LEASE = timedelta(seconds=60)
 SHORTEST_WAIT = timedelta(seconds=1)
@@ -87,16 +99,7 @@ def heartbeat(session: Session, work: Work, *, lease: timedelta = LEASE) -> None
 
 def held(session: Session, work: Work) -> Operation:
     """The operation as it is, locked, if the work still holds it; LostRaceError otherwise."""
-    operation = session.scalar(
-        select(Operation)
-        .where(
-            Operation.id == work.number,
-            Operation.lease_token == work.token,
-            Operation.state == State.PROCESSING.value,
-        )
-        .with_for_update()
-        .execution_options(populate_existing=True)
-    )
+    operation = session.scalar(_HELD, {"number": work.number, "token": work.token})
     if operation is None:
         raise LostRaceError(operation_id=work.operation_id)
     return operation

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import Table, bindparam, func, insert, select, update
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
@@ -16,6 +16,17 @@ from dashboard.models import Action, Operation, OperationEvent
 SYSTEM = Actor(ActorKind.SYSTEM, "compensation")
 # In these states nobody looks at an operation by itself, so the index of what is due stays short.
 NEVER_DUE = TERMINAL | {State.PROCESSING, State.MANUAL_REVIEW}
+
+OPERATIONS: Table = Operation.metadata.tables["operations"]
+EVENTS: Table = OperationEvent.metadata.tables["operation_events"]
+_GIVEN = [column for column in EVENTS.columns if column.name not in {"id", "seq"}]
+# One statement, which reads the last number as it is committed now: a host's transaction may have an older snapshot.
+_NEXT_EVENT = insert(EVENTS).from_select(
+    ["seq", *(column.name for column in _GIVEN)],
+    select(
+        func.coalesce(func.max(EVENTS.c.seq), 0) + 1, *(bindparam(column.name, type_=column.type) for column in _GIVEN)
+    ).where(EVENTS.c.operation_id == bindparam("operation_id", type_=EVENTS.c.operation_id.type)),
+)
 
 
 def apply(
@@ -68,14 +79,11 @@ def change(
 ) -> None:
     """Write columns of the row that was read and raise its revision; LostRaceError if it has changed since."""
     values |= {"revision": operation.revision + 1, "updated_at": now}
-    unchanged = [
-        Operation.id == operation.id,
-        Operation.state == operation.state,
-        Operation.revision == operation.revision,
-    ]
+    row = OPERATIONS.c
+    unchanged = [row.id == operation.id, row.state == operation.state, row.revision == operation.revision]
     if held_under is not None:
-        unchanged.append(Operation.lease_token == held_under)
-    result = session.connection().execute(update(Operation).where(*unchanged).values(values))
+        unchanged.append(row.lease_token == held_under)
+    result = session.connection().execute(update(OPERATIONS).where(*unchanged).values(values))
     if result.rowcount != 1:
         raise LostRaceError(operation_id=operation.operation_id)
     for name, value in values.items():
@@ -97,13 +105,13 @@ def record(
     evidence: Mapping[str, object] | None = None,
     policy_hash: str | None = None,
     run_id: int | None = None,
-) -> OperationEvent:
+) -> None:
     """Append an event to the operation's history, with its secrets taken out.
 
     The row is locked first, so that two writers never take the same number.
     """
     session.execute(select(Operation.id).where(Operation.id == operation.id).with_for_update())
-    return _append(
+    _append(
         session,
         operation,
         kind=kind,
@@ -143,35 +151,20 @@ def _append(
     reason: str | None,
     evidence: Mapping[str, object] | None,
     **columns: object,
-) -> OperationEvent:
+) -> None:
     """Append an event of a row that this transaction has locked."""
-    event = OperationEvent(
-        operation_id=operation.id,
-        seq=_last_seq(session, operation.id) + 1,
-        at=now,
-        kind=kind.value,
-        actor_kind=actor.kind.value,
-        actor_id=actor.id,
-        reason=redact_text(reason) if reason is not None else None,
-        evidence=redact(evidence) if evidence is not None else None,
+    event = {
+        "operation_id": operation.id,
+        "at": now,
+        "kind": kind.value,
+        "actor_kind": actor.kind.value,
+        "actor_id": actor.id,
+        "reason": redact_text(reason) if reason is not None else None,
+        "evidence": redact(evidence) if evidence is not None else None,
         **columns,
-    )
-    session.add(event)
+    }
     session.flush()
-    return event
-
-
-def _last_seq(session: Session, number: int) -> int:
-    newest = (
-        select(OperationEvent.seq)
-        .where(OperationEvent.operation_id == number)
-        .order_by(OperationEvent.seq.desc())
-        .limit(1)
-    )
-    if session.get_bind().dialect.name == "mysql":
-        # A host's own transaction may read from a snapshot that is older than the lock on the row.
-        newest = newest.with_for_update(read=True)
-    return session.scalar(newest) or 0
+    session.connection().execute(_NEXT_EVENT, event)
 
 
 def _compensate_parent(session: Session, child: Operation, *, now: datetime) -> None:
