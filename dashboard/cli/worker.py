@@ -43,9 +43,9 @@ def worker(context: click.Context, *, handlers: str | None, once: bool, concurre
     with stopping_gently() as stopping:
         working = work.Context(policies, worker_actor(), registry, concurrency, stop=stopping.stop)
         click.echo(f"Working as {working.actor.id}, sending {', '.join(sorted(registry.types)) or 'nothing'}.")
-        failed = once and not work.run_once(database, working)
-        if not once:
-            work.run(database, working)
+        with working.relay:
+            run = work.run_once if once else work.run
+            finished = run(database, working)
     database.dispose()
-    if stopping.status or failed:
+    if stopping.status or finished is False:
         context.exit(stopping.status or FINDINGS)

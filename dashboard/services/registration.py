@@ -20,7 +20,7 @@ from dashboard.domain.states import ClosedReason, EventKind, State, Trigger
 from dashboard.domain.text import TextError, check_text
 from dashboard.domain.work import Message, NewOperation, Registered
 from dashboard.models import Operation
-from dashboard.services import transitions
+from dashboard.services import outbox, transitions
 from dashboard.services.import_lines import read_line
 
 OPERATIONS: Table = Operation.metadata.tables["operations"]
@@ -63,8 +63,6 @@ def register(
         return _registered_before(operation, row)
     transitions.record(session, operation, kind=EventKind.TRANSITION, actor=actor, now=now, to_state=State.PENDING)
     if message:
-        from dashboard.services import outbox  # noqa: PLC0415 - only hosts that publish need it
-
         outbox.enqueue(
             session,
             tenant=operation.tenant,

@@ -27,6 +27,7 @@ from dashboard.services import attempts, evidence_looks, leases, reconciliation
 from dashboard.services.asking import Circuit
 from dashboard.services.handlers import Handlers
 from dashboard.services.policies import remember
+from dashboard.services.relay import Relay
 
 ORIGIN = "worker"
 IDLE_SECONDS = 1.0
@@ -70,6 +71,7 @@ class Context:
     stop: threading.Event = field(default_factory=threading.Event)
     pace: Pace = field(default_factory=Pace)
     circuit: Circuit = field(default_factory=Circuit)
+    relay: Relay = field(default_factory=Relay)
 
     @property
     def reconciler(self) -> Actor:
@@ -128,6 +130,11 @@ def judge_evidence(database: Database, context: Context) -> bool:
     return evidence_looks.take_up(database, policies=context.policies, actor=context.reconciler)
 
 
+def publish(database: Database, context: Context) -> bool:
+    """Publish what waits in the outbox."""
+    return bool(context.relay.run_once(database, sinks=context.policies.sinks, stop=context.stop.is_set))
+
+
 def remember_policies(database: Database, context: Context) -> bool:
     """Keep the policy version that decisions from here will name."""
     return transact(database, lambda session: remember(session, context.policies, now=clock(session)))
@@ -138,6 +145,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("rescue", rescue_lost),
     Piece("send", send_due),
     Piece("reconcile", reconcile, every=2.0),
+    Piece("publish", publish),
     Piece("evidence", judge_evidence, every=10.0),
 )
 
@@ -197,6 +205,7 @@ def _rescue(session: Session, context: Context) -> int:
 
 
 def work_off(database: Database, context: Context, work: Work, *, began: float) -> None:
+    """Send one of a batch whose claim began at this monotonic time, or put it back where the worker is to stop."""
     try:
         if context.stop.is_set():
             release = attempts.release
