@@ -6,11 +6,10 @@ index scan by it (performance rule 5).
 """
 
 import base64
-import binascii
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -22,6 +21,7 @@ from dashboard.domain.errors import InvalidInputError, Problem
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 200
 LARGEST_NUMBER = 2**63
+MOST_DIGITS = 40
 
 
 @dataclass(frozen=True)
@@ -58,16 +58,16 @@ def read_time(text: str) -> datetime:
     value = datetime.fromisoformat(text)
     if value.tzinfo is None:
         raise ValueError("a cursor's time needs a zone")
-    return value
+    return value.astimezone(UTC)
 
 
 def read_decimal(text: str) -> Decimal:
-    """A cursor's amount; raises ValueError on anything but a finite number."""
+    """A cursor's amount; raises ValueError on anything but a finite number that every engine can hold."""
     try:
         value = Decimal(text)
     except InvalidOperation as error:
         raise ValueError(text) from error
-    if not value.is_finite():
+    if not value.is_finite() or abs(value.adjusted()) > MOST_DIGITS:
         raise ValueError(text)
     return value
 
@@ -122,9 +122,10 @@ def decode(cursor: str, *, sort: Sort, field: str) -> tuple[Any, int]:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
         name, key, number = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
         value = sort.read(key)
-    except (ValueError, TypeError, binascii.Error) as error:
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise InvalidInputError((Problem(field, "cursor_invalid"),)) from error
-    if name != sort.name or type(number) is not int or not 0 <= number < LARGEST_NUMBER:
+    numbers = [number, value] if isinstance(value, int) else [number]
+    if name != sort.name or not all(type(each) is int and 0 <= each < LARGEST_NUMBER for each in numbers):
         raise InvalidInputError((Problem(field, "cursor_invalid"),))
     return value, number
 

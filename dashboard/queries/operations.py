@@ -26,7 +26,9 @@ NONE = "none"
 UNASSIGNED = "nobody"
 MAX_GROUPS = 12
 
-_Amount = Numeric(30, 6).with_variant(Float(), "sqlite")
+# Hosts may write more digits than an import takes: a cast must not fail on them, which on PostgreSQL one to fixed digits
+# does.
+_Amount = Numeric(30, 6).with_variant(Float(), "sqlite").with_variant(Numeric(), "postgresql")
 
 SORTS = {
     "newest": Sort("newest", Operation.created_at, Operation.id, descending=True, read=keyset.read_time),

@@ -1,5 +1,6 @@
 """Pages of a list: no row lost or repeated, however many share an instant, and the same work for any number of rows."""
 
+import base64
 from datetime import timedelta
 
 import pytest
@@ -58,6 +59,27 @@ def test_amounts_are_ordered_as_numbers(database: Database) -> None:
     amounts = ["9", "100", "-3", "10.5"]
     nine, hundred, negative, ten = add_operations(database, *({"amount": amount} for amount in amounts))
     assert listed(browser_on(database), "/exceptions?sort=amount") == [hundred, ten, nine, negative]
+
+
+def test_amounts_of_more_digits_than_an_import_takes_are_ordered_too(database: Database) -> None:
+    small, huge = add_operations(database, {"amount": "1"}, {"amount": "9" * 31})
+    assert listed(browser_on(database), "/exceptions?sort=amount", limit=1) == [huge, small]
+
+
+@pytest.mark.parametrize(
+    ("path", "cursor"),
+    [
+        ("/operations", '["newest", "0001-01-01T00:00:00+14:00", 1]'),
+        ("/operations", "[" * 2500),
+        ("/exceptions?sort=amount", '["amount", "1E+999999", 1]'),
+        ("/actions", f'["newest", "{2**63}", 1]'),
+        ("/audit", '["newest", 1e999, 1]'),
+    ],
+)
+def test_a_cursor_that_no_row_has_is_refused(database: Database, path: str, cursor: str) -> None:
+    after = base64.urlsafe_b64encode(cursor.encode()).decode().rstrip("=")
+    answer = browser_on(database).get(f"{path}{'&' if '?' in path else '?'}after={after}")
+    assert (answer.status_code, "Start from its beginning" in answer.text) == (400, True)
 
 
 def test_the_first_page_leads_nowhere_back_and_the_last_nowhere_on(sqlite_database: Database) -> None:
