@@ -26,8 +26,7 @@ NONE = "none"
 UNASSIGNED = "nobody"
 MAX_GROUPS = 12
 
-# Hosts may write more digits than an import takes: a cast must not fail on them, which on PostgreSQL one to fixed digits
-# does.
+# Hosts may write more digits than an import takes; on PostgreSQL a cast to fixed digits fails on them.
 _Amount = Numeric(30, 6).with_variant(Float(), "sqlite").with_variant(Numeric(), "postgresql")
 
 SORTS = {

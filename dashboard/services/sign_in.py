@@ -48,6 +48,15 @@ class Refused:
     retry_after: int = 0
 
 
+@dataclass(frozen=True)
+class _Proven:
+    """Whose password it was, the hash it was compared with, and the hash to keep from now on."""
+
+    user_id: int
+    kept: str
+    renewed: str
+
+
 def sign_in(
     database: Database, *, email: str, password: str, address: str | None, request_id: str | None
 ) -> SignedIn | Refused:
@@ -60,9 +69,8 @@ def sign_in(
         kept = user.password_hash if user else None
         throttled = _throttle(session, subject=subject, address=address, now=clock(session))
     correct = throttled is None and matches(password, kept=kept)
-    fresh = hash_password(password) if correct and kept and is_outdated(kept) else None
-    user_id = user.id if user and correct else None
-    return transact(database, lambda session: _settle(session, actor=actor, user_id=user_id, fresh_hash=fresh))
+    proven = _Proven(user.id, kept, _renewed(kept, password)) if user and kept and correct else None
+    return transact(database, lambda session: _settle(session, actor=actor, proven=proven))
 
 
 def sign_out(session: Session, *, actor: Actor, now: datetime) -> None:
@@ -70,7 +78,11 @@ def sign_out(session: Session, *, actor: Actor, now: datetime) -> None:
     audit.append(session, actor=actor, action="sign_out", subject=actor.id, now=now)
 
 
-def _settle(session: Session, *, actor: Actor, user_id: int | None, fresh_hash: str | None) -> SignedIn | Refused:
+def _renewed(kept: str, password: str) -> str:
+    return hash_password(password) if is_outdated(kept) else kept
+
+
+def _settle(session: Session, *, actor: Actor, proven: _Proven | None) -> SignedIn | Refused:
     session.execute(select(AuditHead.id).where(AuditHead.id == 1).with_for_update())
     now = clock(session)
     throttled = _throttle(session, subject=actor.id, address=actor.address, now=now)
@@ -78,17 +90,23 @@ def _settle(session: Session, *, actor: Actor, user_id: int | None, fresh_hash: 
         if not _already_told(session, actor=actor, code=throttled.code, now=now):
             _record(session, actor=actor, now=now, reason=throttled.code)
         return throttled
-    person = find_person(session, user_id=user_id) if user_id else None
-    if person is None or person.disabled_at:
+    person = _person_of(session, proven) if proven else None
+    if proven is None or person is None or person.disabled_at:
         _record(session, actor=actor, now=now, reason=WRONG)
         return Refused(WRONG)
     if not person.grants:
         _record(session, actor=actor, now=now, reason=NO_GRANTS)
         return Refused(NO_GRANTS)
-    if fresh_hash:
-        session.get_one(User, person.id).password_hash = fresh_hash
+    if proven.renewed != proven.kept:
+        session.get_one(User, person.id).password_hash = proven.renewed
     audit.append(session, actor=actor, action=ACTION, subject=actor.id, now=now)
     return SignedIn(person)
+
+
+def _person_of(session: Session, proven: _Proven) -> Person | None:
+    """Give the person, or None where the password was changed after it was compared."""
+    kept = session.scalar(select(User.password_hash).where(User.id == proven.user_id))
+    return find_person(session, user_id=proven.user_id) if kept == proven.kept else None
 
 
 def _record(session: Session, *, actor: Actor, now: datetime, reason: str) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 from argon2 import PasswordHasher
-from sqlalchemy import select, update
+from sqlalchemy import event, select, update
 
 from dashboard.db import Database, clock, reading, transact
 from dashboard.domain.errors import InvalidInputError
@@ -132,6 +132,28 @@ def test_a_hash_of_former_parameters_is_made_anew(sqlite_database: Database) -> 
     with reading(sqlite_database) as session:
         assert session.scalar(select(User.password_hash)) != former
     assert attempt(sqlite_database, password=PASSWORD) == EMAIL
+
+
+@pytest.mark.parametrize("memory", [8, 19456])
+def test_a_password_that_is_changed_while_it_is_compared_lets_nobody_in(database: Database, memory: int) -> None:
+    add(database, Grant(Role.SUPPORT))
+    old, new = (
+        PasswordHasher(time_cost=2, memory_cost=memory, parallelism=1).hash(word) for word in (PASSWORD, "a new one")
+    )
+    transact(database, lambda session: session.execute(update(User).values(password_hash=old)))
+    own = Database(database.url.render_as_string(hide_password=False))
+    connections: list[object] = []
+
+    def change(*given: object) -> None:
+        connections.append(given)
+        if len(connections) == 2:
+            transact(database, lambda session: session.execute(update(User).values(password_hash=new)))
+
+    event.listen(own.engine, "checkout", change)
+    assert attempt(own, password=PASSWORD) == "credentials"
+    own.dispose()
+    with reading(database) as session:
+        assert session.scalar(select(User.password_hash)) == new
 
 
 def test_failed_changes_of_the_password_count_as_failures(sqlite_database: Database) -> None:
