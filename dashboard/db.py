@@ -262,13 +262,19 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _limit_statements(dialect: str, seconds: int) -> Callable[[Any, object], None]:
-    statement = f"SET statement_timeout = '{seconds}s'"
-    if dialect == "mysql":
-        statement = f"SET SESSION max_statement_time = {seconds}"
-
     def limit(connection: Any, _record: object) -> None:
+        version = connection.get_server_info() if dialect == "mysql" else ""
         with connection.cursor() as cursor:
-            cursor.execute(statement)
+            cursor.execute(statement_limit(dialect, seconds, version=version))
         connection.commit()
 
     return limit
+
+
+def statement_limit(dialect: str, seconds: int, *, version: str) -> str:
+    """The statement that ends what takes longer; MySQL and MariaDB, told apart by `version`, name it differently."""
+    if dialect == "postgresql":
+        return f"SET statement_timeout = '{seconds}s'"
+    if "MariaDB" in version:
+        return f"SET SESSION max_statement_time = {seconds}"
+    return f"SET SESSION max_execution_time = {seconds * 1000}"

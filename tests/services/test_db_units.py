@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, ProgrammingError
 from sqlalchemy.orm import Session
 
-from dashboard.db import ATTEMPTS, Database, is_retryable, reading, transact
+from dashboard.db import ATTEMPTS, Database, is_retryable, reading, statement_limit, transact
 from dashboard.models import Operation
 from tests import factories
 
@@ -208,6 +208,20 @@ def test_reading_keeps_nothing(database: Database) -> None:
         with reading(database) as session:
             raise_attempts(session, number)
     assert attempts_of(database) == [1, 1]
+
+
+@SERVERS
+def test_a_statement_that_takes_too_long_is_ended(database: Database) -> None:
+    hasty = Database(database.url.render_as_string(hide_password=False), statement_timeout_seconds=1)
+    sleep = "SELECT pg_sleep(20)" if database.dialect == "postgresql" else "SELECT SLEEP(20)"
+    with pytest.raises(DBAPIError), reading(hasty) as session:
+        session.execute(sa.text(sleep))
+    hasty.dispose()
+
+
+def test_mysql_limits_statements_by_its_own_name() -> None:
+    assert statement_limit("mysql", 10, version="8.4.3") == "SET SESSION max_execution_time = 10000"
+    assert statement_limit("mysql", 10, version="10.11.19-MariaDB-0+deb12u1") == "SET SESSION max_statement_time = 10"
 
 
 def test_a_writer_can_follow_a_reader_on_the_same_connection(database: Database) -> None:
