@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from dashboard.domain.permissions import Actor
@@ -53,12 +53,14 @@ def plan(session: Session, operation: Operation, *, policies: Policies) -> Plan 
 
 def existing(session: Session, operation: Operation) -> Existing | None:
     """The compensation that is under way or done, or None."""
-    row = session.execute(
-        select(Operation.operation_id, Operation.state).where(
-            Operation.parent_id == operation.id, Operation.state != State.NOT_APPLICABLE.value
-        )
-    ).first()
-    return Existing._make(row) if row else None
+    return _standing(session, Operation.parent_id == operation.id)
+
+
+def rival(session: Session, operation: Operation) -> Existing | None:
+    """For a compensation, another one of the same effect that is under way or done; None where there is none."""
+    if operation.parent_id is None:
+        return None
+    return _standing(session, Operation.parent_id == operation.parent_id, Operation.id != operation.id)
 
 
 def create(
@@ -102,6 +104,13 @@ def create(
         policy_hash=policy_hash,
     )
     return child
+
+
+def _standing(session: Session, *which: ColumnElement[bool]) -> Existing | None:
+    row = session.execute(
+        select(Operation.operation_id, Operation.state).where(*which, Operation.state != State.NOT_APPLICABLE.value)
+    ).first()
+    return Existing._make(row) if row else None
 
 
 def _child(parent: Operation, planned: Plan, *, now: datetime) -> Operation:

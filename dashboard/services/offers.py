@@ -1,6 +1,7 @@
 """What a person can ask of an operation as it stands, and why not where they cannot."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
@@ -15,6 +16,8 @@ from dashboard.services.policies import Policies
 
 # While an effect is being undone, nothing may make it again or call the operation finished.
 WAITS_FOR_COMPENSATION = frozenset({ActionName.REQUEUE, ActionName.CONFIRM, ActionName.CLOSE})
+# While another compensation undoes the same effect, or has undone it, nothing may lead to a second one.
+ONE_COMPENSATION = frozenset({ActionName.REQUEUE, ActionName.REOPEN})
 
 
 @dataclass(frozen=True)
@@ -25,14 +28,20 @@ class Offer:
     refusal: OperationsError | None
 
 
+class _Compensations(NamedTuple):
+    """The compensation of an operation, and where it is one itself, another one of the same effect."""
+
+    own: Existing | None
+    rival: Existing | None
+
+
 def offers(session: Session, operation: Operation, *, actor: Actor, policies: Policies) -> tuple[Offer, ...]:
-    """All actions in the order screens offer them; reads the database once."""
-    existing = compensations.existing(session, operation)
+    """All actions in the order screens offer them; reads the database once, for a compensation twice."""
+    found = _find_compensations(session, operation)
     return tuple(
         Offer(
             action,
-            _obstacle(operation, action, existing=existing, policies=policies)
-            or not_allowed(operation, action, actor=actor),
+            _obstacle(operation, action, found=found, policies=policies) or not_allowed(operation, action, actor=actor),
         )
         for action in ActionName
     )
@@ -50,19 +59,24 @@ def obstacle(
     session: Session, operation: Operation, action: ActionName, *, policies: Policies
 ) -> OperationsError | None:
     """Why the action cannot be done as things stand, whoever asks; None when it can."""
-    existing = compensations.existing(session, operation)
-    return _obstacle(operation, action, existing=existing, policies=policies)
+    return _obstacle(operation, action, found=_find_compensations(session, operation), policies=policies)
+
+
+def _find_compensations(session: Session, operation: Operation) -> _Compensations:
+    return _Compensations(compensations.existing(session, operation), compensations.rival(session, operation))
 
 
 def _obstacle(
-    operation: Operation, action: ActionName, *, existing: Existing | None, policies: Policies
+    operation: Operation, action: ActionName, *, found: _Compensations, policies: Policies
 ) -> OperationsError | None:
     if action not in available_actions(State(operation.state)):
         return TransitionError(source=operation.state, target=None, trigger=action.value)
     if action is ActionName.COMPENSATE and policies.compensation_of(operation.type) is None:
         return OperationsError("compensation_unknown", type=operation.type)
-    if existing and action is ActionName.COMPENSATE:
-        return OperationsError("compensation_exists", operation_id=existing.operation_id, state=existing.state)
-    if existing and existing.state in OPEN and action in WAITS_FOR_COMPENSATION:
-        return OperationsError("compensation_open", operation_id=existing.operation_id, state=existing.state)
+    if found.own and action is ActionName.COMPENSATE:
+        return OperationsError("compensation_exists", **found.own._asdict())
+    if found.rival and action in ONE_COMPENSATION:
+        return OperationsError("compensation_exists", **found.rival._asdict())
+    if found.own and found.own.state in OPEN and action in WAITS_FOR_COMPENSATION:
+        return OperationsError("compensation_open", **found.own._asdict())
     return None

@@ -18,8 +18,13 @@ from dashboard.services.notes import add_note
 from dashboard.services.policies import Policies, load_policies
 from tests import factories
 
-OPERATOR = factories.actor(Role.OPERATOR)
-REASONS = {"requeue": "effect_absent", "close": "written_off", "confirm": "seen_at_destination"}
+MANAGER = factories.actor(Role.MANAGER)
+REASONS = {
+    "requeue": "effect_absent",
+    "close": "written_off",
+    "confirm": "seen_at_destination",
+    "reopen": "closed_by_mistake",
+}
 POLICIES = """
 [defaults]
 redact = ["expected.email"]
@@ -46,7 +51,7 @@ def ask(database: Database, operation_id: str, action: str, policies: Policies, 
     number = len(rows(database, Action)) + 1
     reason = REASONS.get(action, "charged_twice")
     sent = replace(ActionForm(f"form-{number}", 1, reason, factories.NOTE), **form)
-    return perform(database, ActionRequest(OPERATOR, operation_id, ActionName(action), policies), sent)
+    return perform(database, ActionRequest(MANAGER, operation_id, ActionName(action), policies), sent)
 
 
 def rows(database: Database, table: type[Any]) -> list[Any]:
@@ -72,6 +77,36 @@ def test_a_closed_compensation_no_longer_stands_in_the_way(database: Database, p
     assert ask(database, operation_id, "compensate", policies, revision=2).child_operation_id == (
         f"{operation_id}~compensation-2"
     )
+
+
+def test_a_closed_compensation_stays_closed_while_another_undoes_the_same(
+    database: Database, policies: Policies
+) -> None:
+    operation_id = add(database)
+    child = str(ask(database, operation_id, "compensate", policies).child_operation_id)
+    ask(database, child, "close", policies)
+    assert ask(database, child, "reopen", policies, revision=2).repeated is False
+    ask(database, child, "close", policies, revision=3)
+    ask(database, operation_id, "compensate", policies, revision=2)
+    with pytest.raises(OperationsError) as caught:
+        ask(database, child, "reopen", policies, revision=4)
+    assert (caught.value.code, caught.value.details["operation_id"]) == (
+        "compensation_exists",
+        f"{operation_id}~compensation-2",
+    )
+
+
+def test_of_two_compensations_in_review_none_is_sent(database: Database, policies: Policies) -> None:
+    add(database, operation_id="charge")
+    with reading(database) as session:
+        parent = session.scalars(select(Operation.id)).one()
+    first, second = add(database, parent_id=parent), add(database, parent_id=parent)
+    for child in (first, second):
+        with pytest.raises(OperationsError) as caught:
+            ask(database, child, "requeue", policies)
+        assert caught.value.code == "compensation_exists"
+    ask(database, first, "close", policies)
+    assert ask(database, second, "requeue", policies).repeated is False
 
 
 def test_a_compensation_names_the_policy_it_follows(sqlite_database: Database, policies: Policies) -> None:
@@ -104,21 +139,21 @@ def test_a_form_without_its_revision_is_refused_with_all_that_is_wrong(sqlite_da
 def test_words_of_a_host_that_nobody_knows_are_no_fault(sqlite_database: Database) -> None:
     operation_id = add(sqlite_database, verdict="perhaps", cause="weather")
     with reading(sqlite_database) as session:
-        shown = preview(session, ActionRequest(OPERATOR, operation_id, ActionName.REQUEUE, Policies()))
+        shown = preview(session, ActionRequest(MANAGER, operation_id, ActionName.REQUEUE, Policies()))
     assert shown.risk.level == "high"
 
 
 def test_a_refused_note_is_audited(database: Database) -> None:
     operation_id = add(database)
     with pytest.raises(OperationsError):
-        add_note(database, actor=OPERATOR, operation_id=operation_id, idempotency_key="form-1", text=" ")
+        add_note(database, actor=MANAGER, operation_id=operation_id, idempotency_key="form-1", text=" ")
     [entry] = rows(database, AuditEntry)
     assert (entry.action, entry.outcome, entry.tenant) == ("note", "refused", "tienda-es")
 
 
 def test_the_same_note_form_adds_it_once(database: Database) -> None:
     told: Mapping[str, Any] = {
-        "actor": OPERATOR,
+        "actor": MANAGER,
         "operation_id": add(database),
         "idempotency_key": "form-1",
         "text": "Called.",
