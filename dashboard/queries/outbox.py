@@ -18,7 +18,7 @@ from dashboard.queries.scoping import in_scope
 
 _Message = OutboxMessage
 _Dead = aliased(OutboxMessage)
-_Waiting = aliased(OutboxMessage, name="waiting")
+_Waiting = aliased(OutboxMessage)
 _IS_OPEN: ColumnElement[bool] = literal_column("outbox_messages.is_open = 1")
 
 NEWEST = Sort("newest", _Message.id, _Message.id, descending=True, read=int)
@@ -143,9 +143,9 @@ def behind(session: Session, message: OutboxMessage) -> int:
             select(func.count())
             .select_from(_Message)
             .where(
-                _IS_OPEN,
                 _Message.sink == message.sink,
                 _Message.aggregate_key == message.aggregate_key,
+                _Message.state == MessageState.PENDING.value,
                 _Message.id > message.id,
             )
         )
@@ -177,9 +177,9 @@ def _behind() -> Any:
         select(func.count())
         .select_from(_Waiting)
         .where(
-            literal_column("waiting.is_open = 1"),
             _Waiting.sink == _Message.sink,
             _Waiting.aggregate_key == _Message.aggregate_key,
+            _Waiting.state == MessageState.PENDING.value,
             _Waiting.id > _Message.id,
         )
         .scalar_subquery()

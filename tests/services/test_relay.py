@@ -1,5 +1,6 @@
 """The relay: the oldest of each key, once, in order; a blocked key stops no other, and an outage no message."""
 
+import time
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from threading import Thread
@@ -191,6 +192,11 @@ def test_no_transaction_is_open_while_a_message_is_sent(
 
 
 def test_told_to_stop_it_gives_back_what_it_has_not_begun(database: Database, relay: Relay, receiver: Receiver) -> None:
+    def slow(_delivery: Delivery) -> int:
+        time.sleep(0.05)
+        return 204
+
+    receiver.answer = slow
     add(database, 50)
     relay.run_once(database, sinks={"hook": receiver.sink()}, stop=lambda: len(receiver.deliveries) >= 5)
     found = rows(database).values()
