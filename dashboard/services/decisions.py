@@ -16,7 +16,6 @@ from dashboard.queries.history import last_probe
 from dashboard.services import audit, compensations, transitions
 
 EXECUTED = "executed"
-TO_VERIFY = "to_verify"
 ASKS_OUTSIDE = frozenset({ActionName.REQUEUE, ActionName.COMPENSATE})
 
 
@@ -121,7 +120,7 @@ def _new_action(session: Session, operation: Operation, decision: Decision) -> A
         type=operation.type,
         action=decision.action.value,
         state=EXECUTED,
-        outcome=TO_VERIFY if decision.action in ASKS_OUTSIDE else None,
+        outcome=transitions.TO_VERIFY if decision.action in ASKS_OUTSIDE else None,
         idempotency_key=decision.idempotency_key,
         revision=operation.revision,
         reason_code=decision.evidence.reason_code,

@@ -59,7 +59,7 @@ class Handlers:
         return register
 
     def attempt(self, work: Work) -> Outcome:
-        """Run the handler of this type outside any transaction and say what became of it; a host's errors are answers too."""
+        """Run the handler of this type outside any transaction; what it raises is an answer too."""
         handler = self._by_type.get(work.type)
         if handler is None:
             return Failure(Cause.NOT_SENT, NO_HANDLER, rule="no handler")

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import Table, bindparam, func, insert, select, update
+from sqlalchemy import ColumnElement, Table, bindparam, func, insert, select, update
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
+from dashboard.domain.actions import ActionName
 from dashboard.domain.errors import LostRaceError
 from dashboard.domain.permissions import Actor
 from dashboard.domain.redaction import redact, redact_text
@@ -14,6 +15,8 @@ from dashboard.domain.states import TERMINAL, ActorKind, Cause, EventKind, State
 from dashboard.models import Action, Operation, OperationEvent
 
 SYSTEM = Actor(ActorKind.SYSTEM, "compensation")
+TO_VERIFY = "to_verify"
+VERIFIED = "verified"
 # In these states nobody looks at an operation by itself, so the index of what is due stays short.
 NEVER_DUE = TERMINAL | {State.PROCESSING, State.MANUAL_REVIEW}
 
@@ -70,6 +73,8 @@ def apply(
         policy_hash=policy_hash,
         run_id=run_id,
     )
+    if target is State.CONFIRMED:
+        _verify(session, Action.operation_id == operation.id, Action.action == ActionName.REQUEUE.value)
     if target is State.CONFIRMED and operation.parent_id is not None:
         _compensate_parent(session, operation, now=now)
 
@@ -167,9 +172,16 @@ def _append(
     session.connection().execute(_NEXT_EVENT, event)
 
 
+def _verify(session: Session, *which: ColumnElement[bool]) -> None:
+    """What a person asked for has had its effect: the action is no longer to be verified."""
+    waiting = Action.outcome == TO_VERIFY
+    session.connection().execute(update(Action).where(waiting, *which).values(outcome=VERIFIED))
+
+
 def _compensate_parent(session: Session, child: Operation, *, now: datetime) -> None:
     """A confirmed compensation ends the operation it was asked for, if that still waits for it."""
     asked = session.scalar(select(Action).where(Action.child_id == child.id))
+    _verify(session, Action.child_id == child.id)
     parent = session.get_one(Operation, child.parent_id, with_for_update=True, populate_existing=True)
     if asked is None or parent.state != State.MANUAL_REVIEW:
         return

@@ -74,6 +74,11 @@ def counts(database: Database) -> tuple[int, int, int]:
     return found[0] or 0, found[1] or 0, found[2] or 0
 
 
+def outcomes(database: Database) -> list[str | None]:
+    with reading(database) as session:
+        return list(session.scalars(select(Action.outcome).order_by(Action.id)))
+
+
 def last_entry(database: Database) -> AuditEntry:
     with reading(database) as session:
         return session.scalars(select(AuditEntry).order_by(AuditEntry.seq.desc()).limit(1)).one()
@@ -195,6 +200,20 @@ def test_a_compensation_is_a_child_and_ends_its_parent_once_confirmed(database: 
     confirm = ActionForm("form-3", 1, "seen_at_destination", factories.NOTE)
     assert ask(database, child.operation_id, "confirm", form=confirm) == "done"
     assert row_of(database, operation_id).state == "compensated"
+    assert outcomes(database) == ["verified", None]
+
+
+def test_a_requeue_is_verified_once_its_operation_is_confirmed(database: Database) -> None:
+    operation_id = add(database)
+    assert ask(database, operation_id) == "done"
+    assert outcomes(database) == ["to_verify"]
+
+    escalated = ActionForm("form-2", 2, "needs_decision", factories.NOTE)
+    assert ask(database, operation_id, "escalate", form=escalated) == "done"
+    assert outcomes(database) == ["to_verify", None]
+    seen = ActionForm("form-3", 3, "seen_at_destination", factories.NOTE)
+    assert ask(database, operation_id, "confirm", form=seen) == "done"
+    assert outcomes(database) == ["verified", None, None]
 
 
 def test_no_compensation_where_policy_names_none(database: Database) -> None:
