@@ -7,10 +7,9 @@
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from math import ceil
+from datetime import datetime
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from dashboard.db import Database, clock, reading, transact
@@ -19,16 +18,10 @@ from dashboard.domain.states import ActorKind
 from dashboard.models import AuditEntry, AuditHead, User
 from dashboard.services import audit
 from dashboard.services.passwords import hash_password, is_outdated, matches
+from dashboard.services.throttling import ACTION, THROTTLED_ACCOUNT, WINDOW, WRONG, Refused, throttled_by
 from dashboard.services.users import Person, clean_email, find_person, is_email
 
-WINDOW = timedelta(minutes=15)
-FAILURES_PER_ACCOUNT = 5
-FAILURES_PER_ADDRESS = 20
-ACTION = "sign_in"
-WRONG = "credentials"
 NO_GRANTS = "no_grants"
-THROTTLED_ACCOUNT = "throttled_account"
-THROTTLED_ADDRESS = "throttled_address"
 # People type passwords into the wrong field: what is no address is never written down.
 UNREADABLE = "(not an e-mail address)"
 
@@ -38,14 +31,6 @@ class SignedIn:
     """The person whose password it was."""
 
     person: Person
-
-
-@dataclass(frozen=True)
-class Refused:
-    """Why not: `credentials`, `no_grants`, `throttled_account` or `throttled_address`; wait in seconds, 0 for none."""
-
-    code: str
-    retry_after: int = 0
 
 
 @dataclass(frozen=True)
@@ -67,7 +52,7 @@ def sign_in(
     with reading(database) as session:
         user = session.scalar(select(User).where(User.email == subject, User.disabled_at.is_(None)))
         kept = user.password_hash if user else None
-        throttled = _throttle(session, subject=subject, address=address, now=clock(session))
+        throttled = throttled_by(session, subject=subject, address=address, now=clock(session))
     correct = throttled is None and matches(password, kept=kept)
     proven = _Proven(user.id, kept, _renewed(kept, password)) if user and kept and correct else None
     return transact(database, lambda session: _settle(session, actor=actor, proven=proven))
@@ -85,7 +70,7 @@ def _renewed(kept: str, password: str) -> str:
 def _settle(session: Session, *, actor: Actor, proven: _Proven | None) -> SignedIn | Refused:
     session.execute(select(AuditHead.id).where(AuditHead.id == 1).with_for_update())
     now = clock(session)
-    throttled = _throttle(session, subject=actor.id, address=actor.address, now=now)
+    throttled = throttled_by(session, subject=actor.id, address=actor.address, now=now)
     if throttled:
         if not _already_told(session, actor=actor, code=throttled.code, now=now):
             _record(session, actor=actor, now=now, reason=throttled.code)
@@ -111,25 +96,6 @@ def _person_of(session: Session, proven: _Proven) -> Person | None:
 
 def _record(session: Session, *, actor: Actor, now: datetime, reason: str) -> None:
     audit.append(session, actor=actor, action=ACTION, subject=actor.id, now=now, outcome=audit.REFUSED, reason=reason)
-
-
-def _throttle(session: Session, *, subject: str, address: str | None, now: datetime) -> Refused | None:
-    wait = _wait(session, AuditEntry.subject == subject, most=FAILURES_PER_ACCOUNT, now=now)
-    if wait:
-        return Refused(THROTTLED_ACCOUNT, wait)
-    wait = _wait(session, AuditEntry.address == address, most=FAILURES_PER_ADDRESS, now=now) if address else 0
-    return Refused(THROTTLED_ADDRESS, wait) if wait else None
-
-
-def _wait(session: Session, whose: ColumnElement[bool], *, most: int, now: datetime) -> int:
-    failures = session.scalars(
-        select(AuditEntry.at)
-        .where(whose, AuditEntry.at > now - WINDOW, AuditEntry.outcome == audit.REFUSED)
-        .where(AuditEntry.action.in_((ACTION, "password_changed")), AuditEntry.reason == WRONG)
-        .order_by(AuditEntry.at.desc())
-        .limit(most)
-    ).all()
-    return ceil((failures[-1] + WINDOW - now).total_seconds()) if len(failures) == most else 0
 
 
 def _already_told(session: Session, *, actor: Actor, code: str, now: datetime) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from math import ceil
 from zoneinfo import available_timezones
 
 from sqlalchemy import select
@@ -18,6 +19,7 @@ from dashboard.domain.text import TextError, check_text, without_invisible
 from dashboard.models import User, UserGrant
 from dashboard.services import audit
 from dashboard.services.passwords import check_password, hash_password, matches
+from dashboard.services.throttling import CHANGE, WRONG, throttled_by
 
 MAX_EMAIL = 254
 MAX_SCOPE = 64
@@ -179,21 +181,24 @@ def sign_out_everywhere(session: Session, *, actor: Actor, user_id: int, now: da
 def change_password(database: Database, *, actor: Actor, user_id: int, current: str, new: str) -> int:
     """Change a person's own password, end their other sessions and give the new session epoch.
 
-    A wrong current password is audited, and counts as a failed sign-in, before InvalidInputError is raised.
+    A wrong current password is audited, and counts as a failed sign-in, before InvalidInputError is raised; after as
+    many of them as would stop a sign-in none is compared any more.
     """
 
     def unit(session: Session) -> int | tuple[Problem, ...]:
         user = session.get_one(User, user_id, with_for_update=True)
         now = clock(session)
+        if throttled := throttled_by(session, subject=user.email, address=actor.address, now=now):
+            return (Problem("current_password", "password_throttled", {"minutes": ceil(throttled.retry_after / 60)}),)
         if not matches(current, kept=user.password_hash):
             audit.append(
                 session,
                 actor=actor,
-                action="password_changed",
+                action=CHANGE,
                 subject=user.email,
                 now=now,
                 outcome=audit.REFUSED,
-                reason="credentials",
+                reason=WRONG,
             )
             return (Problem("current_password", "password_wrong"),)
         if problems := check_password(new, email=user.email, field="new_password"):
@@ -201,7 +206,7 @@ def change_password(database: Database, *, actor: Actor, user_id: int, current: 
         user.password_hash = hash_password(new)
         user.session_epoch += 1
         session.flush()
-        audit.append(session, actor=actor, action="password_changed", subject=user.email, now=now)
+        audit.append(session, actor=actor, action=CHANGE, subject=user.email, now=now)
         return user.session_epoch
 
     outcome = transact(database, unit)

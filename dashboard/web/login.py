@@ -8,7 +8,7 @@ from flask_babel import gettext, lazy_gettext, ngettext
 
 from dashboard.db import clock
 from dashboard.services import sign_in as signing_in
-from dashboard.services.sign_in import Refused
+from dashboard.services.throttling import WRONG, Refused
 from dashboard.web import kept, sessions
 from dashboard.web.context import actor, database, person, public, request_id, write
 from dashboard.web.kept import Kept
@@ -16,9 +16,9 @@ from dashboard.web.navigation import home
 
 blueprint = Blueprint("login", __name__)
 
-STATUS = {signing_in.WRONG: 401, signing_in.NO_GRANTS: 403}
+STATUS = {WRONG: 401, signing_in.NO_GRANTS: 403}
 REFUSALS = {
-    signing_in.WRONG: lazy_gettext("The e-mail address and the password do not belong together."),
+    WRONG: lazy_gettext("The e-mail address and the password do not belong together."),
     signing_in.NO_GRANTS: lazy_gettext(
         "Your account has no access to anything yet. Ask an administrator to give you a role."
     ),

@@ -49,6 +49,7 @@ SENTENCES: Mapping[str, LazyString] = {
     "password_too_long": lazy_gettext("Use at most %(maximum)s characters."),
     "password_too_simple": lazy_gettext("This password is too easy to guess."),
     "password_wrong": lazy_gettext("This is not your current password."),
+    "password_throttled": lazy_gettext("Too many failed attempts. Try again in %(minutes)s min."),
     "passwords_differ": lazy_gettext("The two new passwords are not the same."),
     "scope_invalid": lazy_gettext("Use 1 to %(maximum)s characters."),
     "locale_unknown": lazy_gettext("Choose one of the languages in the list."),

@@ -13,15 +13,8 @@ from dashboard.domain.permissions import Actor, Grant, Role
 from dashboard.domain.states import ActorKind
 from dashboard.models import AuditEntry, User
 from dashboard.services import audit, users
-from dashboard.services.sign_in import (
-    FAILURES_PER_ACCOUNT,
-    FAILURES_PER_ADDRESS,
-    UNREADABLE,
-    WINDOW,
-    Refused,
-    SignedIn,
-    sign_in,
-)
+from dashboard.services.sign_in import UNREADABLE, SignedIn, sign_in
+from dashboard.services.throttling import FAILURES_PER_ACCOUNT, FAILURES_PER_ADDRESS, WINDOW, Refused
 
 SYSTEM = Actor(ActorKind.SYSTEM, "command line")
 PASSWORD = "correct horse battery"
@@ -166,6 +159,17 @@ def test_failed_changes_of_the_password_count_as_failures(sqlite_database: Datab
                 sqlite_database, actor=SYSTEM, user_id=outcome.person.id, current=GUESS, new="another good one"
             )
     assert attempt(sqlite_database, password=PASSWORD) == "throttled_account"
+
+
+def test_changes_of_the_password_are_slowed_like_the_sign_in(sqlite_database: Database) -> None:
+    add(sqlite_database, Grant(Role.SUPPORT))
+    record_failures(sqlite_database, FAILURES_PER_ACCOUNT, ago=timedelta(0))
+    with reading(sqlite_database) as session:
+        user_id = session.scalars(select(User.id)).one()
+    with pytest.raises(InvalidInputError) as caught:
+        users.change_password(sqlite_database, actor=SYSTEM, user_id=user_id, current=PASSWORD, new="another good one")
+    [problem] = caught.value.problems
+    assert (problem.field, problem.code, problem.details) == ("current_password", "password_throttled", {"minutes": 15})
 
 
 def record_failures(database: Database, count: int, *, ago: timedelta) -> None:

@@ -1,7 +1,7 @@
 import pytest
 from flask import Flask
 
-from dashboard.services.sign_in import FAILURES_PER_ACCOUNT
+from dashboard.services.throttling import FAILURES_PER_ACCOUNT
 from tests.web.client import PageClient
 from tests.web.conftest import PASSWORD, AddUser, SignIn, new_client
 
