@@ -26,7 +26,8 @@ def downgrade(database: Database, revision: str = "base") -> None:
 
 def current(database: Database) -> str | None:
     """The revision the database is at, or None where it has no schema of ours."""
-    with database.engine.connect() as connection:
+    # Looking must not wait for who writes, as a transaction on SQLite otherwise does from its beginning.
+    with database.engine.execution_options(begin="DEFERRED").connect() as connection:
         return MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE}).get_current_revision()
 
 

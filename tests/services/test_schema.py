@@ -1,5 +1,7 @@
 """Migrations go up and down on every engine and give the tables that the models describe."""
 
+import sqlite3
+
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
@@ -35,3 +37,12 @@ def test_models_and_migrations_agree(database: Database) -> None:
 
 def _tables_and_columns(_object: object, name: str | None, kind: str, *_rest: object) -> bool:
     return kind in {"table", "column"} and name != schema.VERSION_TABLE
+
+
+def test_where_a_database_stands_is_told_while_somebody_writes(sqlite_database: Database) -> None:
+    writer = sqlite3.connect(str(sqlite_database.url.database), isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    sa.event.listen(sqlite_database.engine, "connect", lambda own, _record: own.execute("PRAGMA busy_timeout=0"))
+    sqlite_database.dispose()
+    assert schema.current(sqlite_database) == schema.head()
+    writer.close()
