@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Float, Numeric, Select, cast, func, literal_column, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from dashboard.domain.permissions import Scope
 from dashboard.domain.states import OPEN, State
@@ -203,9 +203,16 @@ def _among(filters: OperationFilter) -> list[ColumnElement[bool]]:
             found.append(column.in_(sorted(values)))
     for maybe, values in ((Operation.verdict, filters.verdicts), (Operation.cause, filters.causes)):
         if values:
-            known = maybe.in_(sorted(values - {NONE}))
-            found.append(or_(known, maybe.is_(None)) if NONE in values else known)
+            found.append(_among_or_none(maybe, values))
     return found
+
+
+def _among_or_none(column: InstrumentedAttribute[str | None], values: frozenset[str]) -> ColumnElement[bool]:
+    """A condition that an index can follow: an OR only where both a value and `none` are asked for."""
+    known = sorted(values - {NONE})
+    if not known:
+        return column.is_(None)
+    return or_(column.in_(known), column.is_(None)) if NONE in values else column.in_(known)
 
 
 def _times(filters: OperationFilter, *, now: datetime) -> list[ColumnElement[bool]]:

@@ -17,7 +17,7 @@ from dashboard.services import users
 from tests.web.client import PageClient
 
 PASSWORD = "correct horse battery"
-SYSTEM = Actor(ActorKind.SYSTEM, "tests")
+SYSTEM = Actor(ActorKind.SYSTEM, "tests@shop.example")
 
 SignIn = Callable[..., PageClient]
 AddUser = Callable[..., str]
