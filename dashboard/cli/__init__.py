@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from dashboard.cli.audit import audit
+from dashboard.cli.bench import bench
 from dashboard.cli.db import db
 from dashboard.cli.demo import demo
 from dashboard.cli.errors import EXPECTED, INTERRUPTED, tell
@@ -46,7 +47,7 @@ def dashboard() -> None:
     """
 
 
-for command in (demo, serve, db, import_, user, audit, policy, worker, reconcile, relay, evidence):
+for command in (demo, serve, db, import_, user, audit, policy, worker, reconcile, relay, evidence, bench):
     dashboard.add_command(command)
 
 

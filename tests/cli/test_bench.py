@@ -1,0 +1,46 @@
+"""`dashboard bench` as it is typed: what it counts, and that it never fills a database that is in use."""
+
+import pytest
+import sqlalchemy as sa
+
+from dashboard.db import Database, reading, transact
+from dashboard.models import Operation, OutboxMessage
+from tests import factories
+from tests.cli.conftest import Run
+
+
+def test_workers_drain_all_operations_once(ready: Database, run: Run) -> None:
+    ended = run("bench", "worker", "--operations", "30", "--workers", "2", "--history", "5")
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out.startswith("30 operations in ")
+    assert "SQLite" in ended.out
+    assert ended.out.endswith("0 operations handled twice, 0 lost.\n")
+    with reading(ready) as session:
+        rows = session.execute(sa.select(Operation.state, Operation.attempts)).all()
+    assert [tuple(row) for row in rows] == [("confirmed", 1)] * 35
+
+
+def test_a_relay_publishes_all_messages_once(ready: Database, run: Run) -> None:
+    ended = run("bench", "relay", "--messages", "30", "--history", "5")
+    assert (ended.status, ended.err) == (0, "")
+    assert "The relay: 30 published, 0 to be tried again, 0 dead, 0 given back.\n" in ended.out
+    assert ended.out.endswith("0 messages handled twice, 0 lost.\n")
+    with reading(ready) as session:
+        assert list(session.scalars(sa.select(OutboxMessage.state))) == ["published"] * 35
+
+
+@pytest.mark.parametrize("command", ["worker", "relay"])
+@pytest.mark.parametrize("options", [(), ("--scratch",)])
+def test_a_database_in_use_is_refused(ready: Database, run: Run, command: str, options: tuple[str, ...]) -> None:
+    transact(ready, factories.operation)
+    ended = run("bench", command, *options)
+    assert (ended.status, ended.out) == (2, "")
+    assert "is not empty" in ended.err
+    with reading(ready) as session:
+        assert session.scalar(sa.select(sa.func.count(Operation.id))) == 1
+
+
+def test_what_a_benchmark_left_is_filled_again_only_when_told(ready: Database, run: Run) -> None:
+    transact(ready, lambda session: factories.message(session, tenant="bench", state="published"))
+    assert run("bench", "relay", "--messages", "1").status == 2
+    assert run("bench", "relay", "--messages", "1", "--scratch").status == 0
