@@ -44,6 +44,7 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "escalate": lazy_gettext("Escalate"),
         "reopen": lazy_gettext("Reopen"),
         "note": lazy_gettext("Add a note"),
+        "request": lazy_gettext("Send a request"),
         "sign_in": lazy_gettext("Sign in"),
         "sign_out": lazy_gettext("Sign out"),
         "signed_out_everywhere": lazy_gettext("Sign out everywhere"),

@@ -2,8 +2,9 @@
 
 1. The request gets an id, which logs, audit entries and error pages name.
 2. Who asks is read from the session.
-3. The view's mark is checked: public, signed in, or a permission.
-4. A request that changes something must carry the token of its session.
+3. A request that changes something must carry the token of its session.
+4. The view's mark is checked: public, signed in, or a permission. Who lacks it and wanted to change something is
+   written to the audit log.
 """
 
 import re
@@ -14,16 +15,19 @@ from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFProtect
 
 from dashboard.config import Settings
+from dashboard.db import clock
 from dashboard.domain.errors import NotAllowedError
 from dashboard.domain.permissions import Actor, Permission, holds
 from dashboard.domain.states import ActorKind
+from dashboard.services import audit
 from dashboard.services.users import Person
 from dashboard.web import kept, sessions
-from dashboard.web.context import PUBLIC, access_of, public, wants_part
+from dashboard.web.context import PUBLIC, access_of, actor, public, wants_part, write
 from dashboard.web.login import sign_in_page
 
 MAX_BODY = 256 * 1024
 REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{7,63}", re.ASCII)
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 FOR_EVER = "public, max-age=31536000, immutable"
 # Asked by machines that never sign in; a receipt is let in by the signature of its sender instead.
 WITHOUT_SESSION = frozenset({"static", "health.alive", "health.ready", "receipts.take"})
@@ -90,7 +94,7 @@ def _gate() -> ResponseReturnValue | None:
         return _ask_to_sign_in()
     csrf.protect()
     if isinstance(access, Permission) and not holds(g.actor.grants, access):
-        raise NotAllowedError(permission=access.value)
+        raise _refusal(access)
     return None
 
 
@@ -103,6 +107,26 @@ def _let_in(person: Person) -> None:
         address=request.remote_addr,
         request_id=g.request_id,
     )
+
+
+def _refusal(needed: Permission) -> NotAllowedError:
+    """The refusal at the gate; no service learns of the attempt, so it is audited here unless it only wanted to look."""
+    refusal = NotAllowedError(permission=needed.value)
+    if request.method not in SAFE_METHODS:
+        asking, subject = actor(), request.path
+        evidence = {"code": refusal.code, "permission": needed.value, "method": request.method}
+        write(
+            lambda session: audit.append(
+                session,
+                actor=asking,
+                action="request",
+                subject=subject,
+                now=clock(session),
+                outcome=audit.REFUSED,
+                evidence=evidence,
+            )
+        )
+    return refusal
 
 
 def _ask_to_sign_in() -> ResponseReturnValue:
