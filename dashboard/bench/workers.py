@@ -1,9 +1,10 @@
 """How fast workers drain due operations, and whether any was handled twice or lost."""
 
+import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -26,13 +27,17 @@ COMMAND = ("worker", "--handlers", "dashboard.bench.handlers:handlers")
 
 @dataclass(frozen=True)
 class Drained:
-    """What came of it: `took` is from the first claim to the last confirmation, by the database's clock."""
+    """What came of it: `took` is from the first claim to the last confirmation, by the database's clock.
+
+    `said` is the last line of the workers' log.
+    """
 
     operations: int
     took: timedelta
     by_worker: Mapping[str, int]
     twice: int
     lost: int
+    said: str
 
 
 def drain(database: Database, *, url: str, operations: int, after: int, workers: int, progress: Progress) -> Drained:
@@ -41,17 +46,23 @@ def drain(database: Database, *, url: str, operations: int, after: int, workers:
         folder = Path(name)
         calls = folder / "calls"
         calls.mkdir()
-        with processes.running(COMMAND, url=url, folder=folder, count=workers, environment={CALLS: str(calls)}):
-            _wait(database, after=after, operations=operations, progress=progress)
+        settings = {CALLS: str(calls)}
+        with processes.running(COMMAND, url=url, folder=folder, count=workers, environment=settings) as running:
+            _wait(database, after=after, operations=operations, running=running, progress=progress)
+        said = processes.last_words(folder)
         made = {path.name: _numbers(path, after=after) for path in calls.iterdir()}
     with reading(database) as session:
-        return _result(session, after=after, operations=operations, made=made)
+        return _result(session, after=after, operations=operations, made=made, said=said)
 
 
-def _wait(database: Database, *, after: int, operations: int, progress: Progress) -> None:
-    """Wait until nothing is open any more, or nothing moves."""
+def _wait(
+    database: Database, *, after: int, operations: int, running: Sequence[subprocess.Popen[bytes]], progress: Progress
+) -> None:
+    """Wait until nothing is open any more, or nothing moves; a worker that ends by itself ends the wait."""
     done, moved = 0, time.monotonic()
     while done < operations and time.monotonic() - moved < PATIENCE_SECONDS:
+        if any(process.poll() is not None for process in running):
+            return
         time.sleep(LOOK_SECONDS)
         with reading(database) as session:
             now_done = operations - _open(session, after=after)
@@ -70,7 +81,7 @@ def _numbers(path: Path, *, after: int) -> list[int]:
     return [number for number in numbers if number > after]
 
 
-def _result(session: Session, *, after: int, operations: int, made: Mapping[str, list[int]]) -> Drained:
+def _result(session: Session, *, after: int, operations: int, made: Mapping[str, list[int]], said: str) -> Drained:
     calls = Counter(number for numbers in made.values() for number in numbers)
     confirmed = session.scalar(
         select(func.count()).where(Operation.id > after, Operation.state == State.CONFIRMED.value)
@@ -84,4 +95,5 @@ def _result(session: Session, *, after: int, operations: int, made: Mapping[str,
         by_worker={f"worker {number}": len(made[name]) for number, name in enumerate(sorted(made), start=1)},
         twice=sum(times > 1 for times in calls.values()),
         lost=operations - (confirmed or 0),
+        said=said,
     )

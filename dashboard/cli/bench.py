@@ -55,7 +55,7 @@ def worker(context: click.Context, *, operations: int, count: int, history: int,
     for name, done in drained.by_worker.items():
         click.echo(f"  {name}: {done:,}, {_rate(done, took)} a second")
     click.echo(where)
-    _end(context, twice=drained.twice, lost=drained.lost, noun="operations")
+    _end(context, twice=drained.twice, lost=drained.lost, noun="operations", said=drained.said)
 
 
 @bench.command()
@@ -76,9 +76,8 @@ def relay(context: click.Context, *, messages: int, lanes: int, history: int, sc
             relayed = relaying.relay(database, url=url, messages=messages, after=after, lanes=lanes, progress=progress)
     took = relayed.took
     click.echo(f"{messages:,} messages in {took.total_seconds():.1f} s: {_rate(messages, took)} a second")
-    click.echo(f"The relay: {relayed.said}")
     click.echo(where)
-    _end(context, twice=relayed.twice, lost=relayed.lost, noun="messages")
+    _end(context, twice=relayed.twice, lost=relayed.lost, noun="messages", said=relayed.said)
 
 
 @contextmanager
@@ -105,7 +104,8 @@ def _rate(count: int, took: timedelta) -> str:
     return f"{count / max(took.total_seconds(), 0.001):,.0f}"
 
 
-def _end(context: click.Context, *, twice: int, lost: int, noun: str) -> None:
+def _end(context: click.Context, *, twice: int, lost: int, noun: str, said: str) -> None:
     click.echo(f"{twice:,} {noun} handled twice, {lost:,} lost.")
     if twice or lost:
+        click.echo(f"The last line of the log: {said}", err=True)
         context.exit(FINDINGS)

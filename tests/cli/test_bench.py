@@ -3,6 +3,7 @@
 import pytest
 import sqlalchemy as sa
 
+from dashboard.bench import scratch, workers
 from dashboard.db import Database, reading, transact
 from dashboard.models import Operation, OutboxMessage
 from tests import factories
@@ -23,7 +24,7 @@ def test_workers_drain_all_operations_once(ready: Database, run: Run) -> None:
 def test_a_relay_publishes_all_messages_once(ready: Database, run: Run) -> None:
     ended = run("bench", "relay", "--messages", "30", "--history", "5")
     assert (ended.status, ended.err) == (0, "")
-    assert "The relay: 30 published, 0 to be tried again, 0 dead, 0 given back.\n" in ended.out
+    assert ended.out.startswith("30 messages in ")
     assert ended.out.endswith("0 messages handled twice, 0 lost.\n")
     with reading(ready) as session:
         assert list(session.scalars(sa.select(OutboxMessage.state))) == ["published"] * 35
@@ -40,7 +41,15 @@ def test_a_database_in_use_is_refused(ready: Database, run: Run, command: str, o
         assert session.scalar(sa.select(sa.func.count(Operation.id))) == 1
 
 
-def test_what_a_benchmark_left_is_filled_again_only_when_told(ready: Database, run: Run) -> None:
+def test_what_a_benchmark_left_is_filled_again_only_when_told(ready: Database) -> None:
     transact(ready, lambda session: factories.message(session, tenant="bench", state="published"))
-    assert run("bench", "relay", "--messages", "1").status == 2
-    assert run("bench", "relay", "--messages", "1", "--scratch").status == 0
+    assert not scratch.may_fill(ready, scratch=False)
+    assert scratch.may_fill(ready, scratch=True)
+
+
+def test_workers_that_cannot_begin_leave_all_lost(ready: Database, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "COMMAND", ("worker", "--handlers", "no_such_module:handlers"))
+    ended = run("bench", "worker", "--operations", "3", "--workers", "1")
+    assert ended.status == 1
+    assert ended.out.endswith("0 operations handled twice, 3 lost.\n")
+    assert "no_such_module" in ended.err
