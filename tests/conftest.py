@@ -48,13 +48,13 @@ def mariadb_url() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def postgresql_database(postgresql_url: str) -> Iterator[Database]:
     """A migrated PostgreSQL database that the tests of this process use in turn."""
-    yield from _migrated(_create_database(postgresql_url, "tests"))
+    yield from _migrated(create_database(postgresql_url, "tests"))
 
 
 @pytest.fixture(scope="session")
 def mariadb_database(mariadb_url: str) -> Iterator[Database]:
     """A migrated MariaDB database that the tests of this process use in turn."""
-    yield from _migrated(_create_database(mariadb_url, "tests"))
+    yield from _migrated(create_database(mariadb_url, "tests"))
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def empty_database(engine_name: str, request: pytest.FixtureRequest, tmp_path: P
     if engine_name == "sqlite":
         url = f"sqlite:///{tmp_path}/empty.sqlite3"
     else:
-        url = _create_database(request.getfixturevalue(f"{engine_name}_url"), f"empty{next(_numbers)}")
+        url = create_database(request.getfixturevalue(f"{engine_name}_url"), f"empty{next(_numbers)}")
     database = Database(url)
     yield database
     database.dispose()
@@ -103,7 +103,7 @@ def now() -> datetime:
     return datetime(2026, 11, 30, 12, 0, 0, 123457, tzinfo=UTC)
 
 
-def _create_database(server: str, name: str) -> str:
+def create_database(server: str, name: str) -> str:
     """Make a database on a server and return its URL."""
     maintenance = f"{server}/postgres" if server.startswith("postgresql") else server
     options = "" if server.startswith("postgresql") else "CHARACTER SET utf8mb4"

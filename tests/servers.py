@@ -6,8 +6,10 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -33,9 +35,32 @@ def free_port() -> int:
         return port
 
 
+@dataclass(frozen=True)
+class Server:
+    """A database server that a test may stop and start again, on the same port and files; `url` names no database."""
+
+    url: str
+    stop: Callable[[], None]
+    start: Callable[[], None]
+
+
 @contextmanager
 def postgresql() -> Iterator[str]:
-    """A PostgreSQL server in a time zone of its own; yields its URL without a database name."""
+    """A PostgreSQL server; yields its URL without a database name."""
+    with restartable_postgresql() as server:
+        yield server.url
+
+
+@contextmanager
+def mariadb() -> Iterator[str]:
+    """A MariaDB server; yields its URL without a database name."""
+    with restartable_mariadb() as server:
+        yield server.url
+
+
+@contextmanager
+def restartable_postgresql() -> Iterator[Server]:
+    """A PostgreSQL server in a time zone of its own; it stops as in a crash."""
     bindir = _postgresql_programs()
     with _folder("postgres") as folder:
         files, port, user = folder / "files", free_port(), _as_user("postgres")
@@ -43,16 +68,19 @@ def postgresql() -> Iterator[str]:
         _finish([*initdb, "--locale=C"])
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c fsync=off -c timezone=Asia/Kathmandu -k {folder}"
         control = [*user, str(bindir / "pg_ctl"), "-D", str(files), "-w", "-t", str(START_SECONDS)]
-        subprocess.run([*control, "-o", options, "-l", str(folder / "log"), "start"], check=True, **QUIET)
+        starting = [*control, "-o", options, "-l", str(folder / "log"), "start"]
+        start = partial(_run, starting)
+        stop = partial(_run, [*control, "-m", "immediate", "stop"])
+        start()
         try:
-            yield f"postgresql://tester@127.0.0.1:{port}"
+            yield Server(f"postgresql://tester@127.0.0.1:{port}", stop=stop, start=start)
         finally:
-            subprocess.run([*control, "-m", "immediate", "stop"], check=True, **QUIET)
+            stop()
 
 
 @contextmanager
-def mariadb() -> Iterator[str]:
-    """A MariaDB server in a time zone of its own; yields its URL without a database name."""
+def restartable_mariadb() -> Iterator[Server]:
+    """A MariaDB server in a time zone of its own; what it committed is on disk once it stopped."""
     server, install = shutil.which("mariadbd"), shutil.which("mariadb-install-db")
     if server is None or install is None:
         missing("MariaDB")
@@ -63,13 +91,22 @@ def mariadb() -> Iterator[str]:
         _finish([*user, install, *own, "--auth-root-authentication-method=normal"])
         running = [*user, server, *own, f"--port={port}", f"--socket={folder}/socket"]
         running += ["--bind-address=127.0.0.1", f"--pid-file={folder}/pid", "--default-time-zone=-08:00"]
-        process = subprocess.Popen([*running, "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin"], **QUIET)
-        try:
+        running += ["--innodb-flush-log-at-trx-commit=0", "--skip-log-bin"]
+        processes: list[subprocess.Popen[bytes]] = []
+
+        def start() -> None:
+            processes.append(subprocess.Popen(running, **QUIET))
             _wait_for_mariadb(port)
-            yield f"mariadb://root@127.0.0.1:{port}"
+
+        def stop() -> None:
+            processes[-1].terminate()
+            processes[-1].wait(START_SECONDS)
+
+        try:
+            start()
+            yield Server(f"mariadb://root@127.0.0.1:{port}", stop=stop, start=start)
         finally:
-            process.terminate()
-            process.wait(START_SECONDS)
+            stop()
 
 
 @contextmanager
@@ -150,6 +187,10 @@ def _postgresql_programs() -> Path:
     if not (bindir / "initdb").exists():
         missing("PostgreSQL")
     return bindir
+
+
+def _run(command: list[str]) -> None:
+    subprocess.run(command, check=True, **QUIET)
 
 
 def _finish(command: list[str]) -> None:
