@@ -11,6 +11,7 @@ from waitress.server import create_server
 from dashboard.app import create_app
 from dashboard.cli.setup import ready_database
 from dashboard.config import Settings
+from dashboard.domain.errors import InvalidInputError, Problem
 
 THREADS = 8
 FORWARDED = {"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"}
@@ -23,6 +24,9 @@ FORWARDED = {"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"}
 def serve(*, host: str, port: int, trusted_proxy: str | None) -> None:
     """Serve the web application until Ctrl-C or SIGTERM."""
     settings = Settings()
+    if settings.demo:
+        # Its key is public: whoever knows it could make a session of anybody.
+        raise InvalidInputError((Problem("DASHBOARD_DEMO", "demo_served"),))
     settings.signing_key()
     with ready_database(settings):
         app = create_app(settings)

@@ -13,6 +13,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "not_found": "There is no {email}.",
         # Settings
         "secret_missing": "Set it to a secret of at least {minimum} characters.",
+        "demo_served": "The key of the demo is public: unset it, or run `dashboard demo`.",
         "handlers_unknown": "Name them as module:registry, where registry is a ledger.Handlers: {reason}.",
         # People
         "email_invalid": "Give an e-mail address, such as support@example.com.",

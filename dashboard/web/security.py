@@ -110,7 +110,7 @@ def _let_in(person: Person) -> None:
 
 
 def _refusal(needed: Permission) -> NotAllowedError:
-    """The refusal at the gate; no service learns of the attempt, so it is audited here unless it only wanted to look."""
+    """The refusal at the gate; no service learns of the attempt, so it is audited here, unless it is a mere look."""
     refusal = NotAllowedError(permission=needed.value)
     if request.method not in SAFE_METHODS:
         asking, subject = actor(), request.path

@@ -19,3 +19,11 @@ def test_an_empty_database_is_not_served(run: Run, monkeypatch: pytest.MonkeyPat
     ended = run("serve")
     assert ended.status == 3
     assert "dashboard db upgrade" in ended.err
+
+
+def test_the_demo_whose_key_is_public_is_not_served(ready: Database, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DASHBOARD_DEMO", "1")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = run("serve", "--port", str(taken.getsockname()[1]))
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err == "Error: DASHBOARD_DEMO: The key of the demo is public: unset it, or run `dashboard demo`.\n"
