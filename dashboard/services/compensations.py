@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
 from dashboard.domain.permissions import Actor
 from dashboard.domain.states import EventKind, State
+from dashboard.domain.verdicts import Verdict
 from dashboard.models import Operation
+from dashboard.queries.history import sent_at
 from dashboard.services import transitions
 from dashboard.services.policies import Policies
 
@@ -30,10 +32,15 @@ class Plan:
 
 
 class Existing(NamedTuple):
-    """A compensation that was asked for before and was not closed."""
+    """A compensation that was asked for before."""
 
     operation_id: str
     state: str
+
+    @property
+    def unproven(self) -> bool:
+        """Whether it was closed: then it is named only because it may have had its effect."""
+        return self.state == State.NOT_APPLICABLE
 
 
 def plan(session: Session, operation: Operation, *, policies: Policies) -> Plan | None:
@@ -56,11 +63,16 @@ def existing(session: Session, operation: Operation) -> Existing | None:
     return _standing(session, Operation.parent_id == operation.id)
 
 
+def in_the_way(session: Session, operation: Operation) -> Existing | None:
+    """The compensation that is under way or done, else one that was closed unproven, or None."""
+    return _in_the_way(session, Operation.parent_id == operation.id)
+
+
 def rival(session: Session, operation: Operation) -> Existing | None:
-    """For a compensation, another one of the same effect that is under way or done; None where there is none."""
+    """For a compensation, what is in the way of it: another one of the same effect; None where there is none."""
     if operation.parent_id is None:
         return None
-    return _standing(session, Operation.parent_id == operation.parent_id, Operation.id != operation.id)
+    return _in_the_way(session, Operation.parent_id == operation.parent_id, Operation.id != operation.id)
 
 
 def create(
@@ -111,6 +123,23 @@ def _standing(session: Session, *which: ColumnElement[bool]) -> Existing | None:
         select(Operation.operation_id, Operation.state).where(*which, Operation.state != State.NOT_APPLICABLE.value)
     ).first()
     return Existing._make(row) if row else None
+
+
+def _in_the_way(session: Session, *which: ColumnElement[bool]) -> Existing | None:
+    closed = Operation.state == State.NOT_APPLICABLE.value
+    tried = select(Operation).where(*which, or_(~closed, Operation.attempts > 0)).order_by(closed, Operation.id)
+    for child in session.scalars(tried):
+        if child.state != State.NOT_APPLICABLE or not _proven_absent(session, child):
+            return Existing(child.operation_id, child.state)
+    return None
+
+
+def _proven_absent(session: Session, child: Operation) -> bool:
+    """Whether the destination was asked after the last sending, and had nothing."""
+    if child.verdict != Verdict.ABSENT:
+        return False
+    sent = sent_at(session, child.id)
+    return sent is None or (child.verdict_at is not None and child.verdict_at >= sent)
 
 
 def _child(parent: Operation, planned: Plan, *, now: datetime) -> Operation:

@@ -18,6 +18,8 @@ from dashboard.services.policies import Policies
 WAITS_FOR_COMPENSATION = frozenset({ActionName.REQUEUE, ActionName.CONFIRM, ActionName.CLOSE})
 # While another compensation undoes the same effect, or has undone it, nothing may lead to a second one.
 ONE_COMPENSATION = frozenset({ActionName.REQUEUE, ActionName.REOPEN})
+# While it is only unproven that another one had its effect, each may be reopened to be proven, but none is sent.
+SENDS_AGAIN = frozenset({ActionName.REQUEUE})
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def obstacle(
 
 
 def _find_compensations(session: Session, operation: Operation) -> _Compensations:
-    return _Compensations(compensations.existing(session, operation), compensations.rival(session, operation))
+    return _Compensations(compensations.in_the_way(session, operation), compensations.rival(session, operation))
 
 
 def _obstacle(
@@ -74,9 +76,15 @@ def _obstacle(
     if action is ActionName.COMPENSATE and policies.compensation_of(operation.type) is None:
         return OperationsError("compensation_unknown", type=operation.type)
     if found.own and action is ActionName.COMPENSATE:
-        return OperationsError("compensation_exists", **found.own._asdict())
-    if found.rival and action in ONE_COMPENSATION:
-        return OperationsError("compensation_exists", **found.rival._asdict())
+        return _second(found.own)
+    if found.rival and action in (SENDS_AGAIN if found.rival.unproven else ONE_COMPENSATION):
+        return _second(found.rival)
     if found.own and found.own.state in OPEN and action in WAITS_FOR_COMPENSATION:
         return OperationsError("compensation_open", **found.own._asdict())
     return None
+
+
+def _second(first: Existing) -> OperationsError:
+    if first.unproven:
+        return OperationsError("compensation_unproven", **first._asdict())
+    return OperationsError("compensation_exists", **first._asdict())

@@ -33,6 +33,10 @@ SENTENCES: Mapping[str, LazyString] = {
     "transition_not_allowed": lazy_gettext("This cannot be done in the state the operation is in."),
     "compensation_unknown": lazy_gettext("Policy names no compensation for this type of operation."),
     "compensation_exists": lazy_gettext("A compensation exists already: %(operation_id)s."),
+    "compensation_unproven": lazy_gettext(
+        "A compensation was closed although it may have had its effect: %(operation_id)s. "
+        "Reopen that one and prove it instead."
+    ),
     "compensation_open": lazy_gettext("A compensation is under way: %(operation_id)s. Wait for it, or close it first."),
     "revision_invalid": lazy_gettext("The form came without the revision it is about. Check it and send it once more."),
     "invalid_input": lazy_gettext("Some fields need another look."),
