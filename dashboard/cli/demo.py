@@ -16,7 +16,7 @@ from dashboard.cli.demo_shop.live import alive
 from dashboard.cli.serve import is_taken, listen, run
 from dashboard.cli.setup import command_line_actor, opened_database
 from dashboard.config import Settings
-from dashboard.db import Database, clock, reading, transact
+from dashboard.db import Database, clock, reading
 from dashboard.domain.permissions import Grant, Role
 from dashboard.models import User
 from dashboard.services import schema, users
@@ -82,21 +82,13 @@ def prepare(database: Database) -> None:
         reject=_stop,
     )
     for role in Role:
-        _add(database, role)
-
-
-def _add(database: Database, role: Role) -> None:
-    transact(
-        database,
-        lambda session: users.add_user(
-            session,
+        users.add_user(
+            database,
             actor=command_line_actor(),
             email=f"{role}@example.com",
             password=PASSWORD,
             grants=(Grant(role),),
-            now=clock(session),
-        ),
-    )
+        )
 
 
 def _stop(rejected: Rejected) -> None:

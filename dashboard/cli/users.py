@@ -30,12 +30,7 @@ def add(email: str, *, role: str, tenant: str | None, operation_type: str | None
     with ready_database(settings) as database:
         password = _password_of(stdin=password_stdin)
         grant = Grant(Role(role), tenant, operation_type)
-        transact(
-            database,
-            lambda session: users.add_user(
-                session, actor=command_line_actor(), email=email, password=password, grants=(grant,), now=clock(session)
-            ),
-        )
+        users.add_user(database, actor=command_line_actor(), email=email, password=password, grants=(grant,))
     click.echo(f"Added {users.clean_email(email)}: {_told(grant)}.")
 
 

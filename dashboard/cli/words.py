@@ -21,6 +21,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "password_too_short": "Choose a password of at least {minimum} characters.",
         "password_too_long": "Choose a password of at most {maximum} characters.",
         "password_too_simple": "Choose a password that is neither the address nor one repeated character.",
+        "grant_mixes_admin": "An admin has no other role: add a second address for one of the two.",
         "scope_invalid": "Give a name of 1 to {maximum} characters.",
         # A line of a file as a whole
         "not_json": "The line is not JSON ({reason}, column {column}): write one whole JSON object on one line.",

@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from math import ceil
 from zoneinfo import available_timezones
 
 from sqlalchemy import select
@@ -18,8 +17,7 @@ from dashboard.domain.states import ActorKind
 from dashboard.domain.text import TextError, check_text, without_invisible
 from dashboard.models import User, UserGrant
 from dashboard.services import audit
-from dashboard.services.passwords import check_password, hash_password, matches
-from dashboard.services.throttling import CHANGE, WRONG, throttled_by
+from dashboard.services.passwords import check_password, hash_password
 
 MAX_EMAIL = 254
 MAX_SCOPE = 64
@@ -62,22 +60,21 @@ def is_email(email: str) -> bool:
     return len(email) <= MAX_EMAIL and EMAIL.fullmatch(email) is not None and without_invisible(email) == email
 
 
-def add_user(
-    session: Session, *, actor: Actor, email: str, password: str, grants: Iterable[Grant], now: datetime
-) -> User:
-    """Add a person; raises InvalidInputError (email_invalid, email_taken, password_...) and NotAllowedError."""
+def add_user(database: Database, *, actor: Actor, email: str, password: str, grants: Iterable[Grant]) -> Person:
+    """Add a person; no transaction is open while the password is hashed.
+
+    Raises InvalidInputError (email_invalid, email_taken, password_..., grant_mixes_admin) and NotAllowedError.
+    """
     _authorise(actor)
-    address = clean_email(email)
-    given = tuple(grants)
+    address, given = clean_email(email), tuple(grants)
     problems = [] if is_email(address) else [Problem("email", "email_invalid")]
     problems.extend(check_password(password, email=address))
     problems.extend(problem for grant in given for problem in _check_grant(grant))
+    problems.extend(_check_duties(given))
     if problems:
         raise InvalidInputError(problems)
-    user = _insert(session, User(email=address, password_hash=hash_password(password), created_at=now))
-    session.add_all(_row(user.id, grant, now) for grant in given)
-    audit.append(session, actor=actor, action="user_added", subject=address, now=now, after={"grants": _told(given)})
-    return user
+    kept = hash_password(password)
+    return transact(database, lambda session: _add(session, actor=actor, email=address, kept=kept, grants=given))
 
 
 def add_grant(session: Session, *, actor: Actor, email: str, grant: Grant, now: datetime) -> bool:
@@ -89,6 +86,8 @@ def add_grant(session: Session, *, actor: Actor, email: str, grant: Grant, now: 
     had = grants_of(session, user.id)
     if grant in had:
         return False
+    if problems := _check_duties((*had, grant)):
+        raise InvalidInputError(problems)
     session.add(_row(user.id, grant, now))
     session.flush()
     audit.append(
@@ -178,47 +177,18 @@ def sign_out_everywhere(session: Session, *, actor: Actor, user_id: int, now: da
     audit.append(session, actor=actor, action="signed_out_everywhere", subject=user.email, now=now)
 
 
-def change_password(database: Database, *, actor: Actor, user_id: int, current: str, new: str) -> int:
-    """Change a person's own password, end their other sessions and give the new session epoch.
-
-    A wrong current password is audited, and counts as a failed sign-in, before InvalidInputError is raised; after as
-    many of them as would stop a sign-in none is compared any more.
-    """
-
-    def unit(session: Session) -> int | tuple[Problem, ...]:
-        user = session.get_one(User, user_id, with_for_update=True)
-        now = clock(session)
-        if throttled := throttled_by(session, subject=user.email, address=actor.address, now=now):
-            return (Problem("current_password", "password_throttled", {"minutes": ceil(throttled.retry_after / 60)}),)
-        if not matches(current, kept=user.password_hash):
-            audit.append(
-                session,
-                actor=actor,
-                action=CHANGE,
-                subject=user.email,
-                now=now,
-                outcome=audit.REFUSED,
-                reason=WRONG,
-            )
-            return (Problem("current_password", "password_wrong"),)
-        if problems := check_password(new, email=user.email, field="new_password"):
-            return problems
-        user.password_hash = hash_password(new)
-        user.session_epoch += 1
-        session.flush()
-        audit.append(session, actor=actor, action=CHANGE, subject=user.email, now=now)
-        return user.session_epoch
-
-    outcome = transact(database, unit)
-    if isinstance(outcome, tuple):
-        raise InvalidInputError(outcome)
-    return outcome
-
-
 def _authorise(actor: Actor) -> None:
     # The command line acts as the system: who can run it already holds the database.
     if actor.kind is not ActorKind.SYSTEM and not holds(actor.grants, Permission.ADMINISTER):
         raise NotAllowedError(permission=Permission.ADMINISTER.value)
+
+
+def _add(session: Session, *, actor: Actor, email: str, kept: str, grants: tuple[Grant, ...]) -> Person:
+    now = clock(session)
+    user = _insert(session, User(email=email, password_hash=kept, created_at=now))
+    session.add_all(_row(user.id, grant, now) for grant in grants)
+    audit.append(session, actor=actor, action="user_added", subject=email, now=now, after={"grants": _told(grants)})
+    return _person(user, grants)
 
 
 def _insert(session: Session, user: User) -> User:
@@ -243,6 +213,12 @@ def _by_email(session: Session, email: str) -> User:
 def _check_grant(grant: Grant) -> tuple[Problem, ...]:
     named = (("tenant", grant.tenant), ("type", grant.type))
     return tuple(Problem(field, "scope_invalid", {"maximum": MAX_SCOPE}) for field, name in named if _is_bad(name))
+
+
+def _check_duties(grants: Iterable[Grant]) -> tuple[Problem, ...]:
+    """Whoever hands out roles neither proposes nor approves: nobody is an admin and something else."""
+    roles = {grant.role for grant in grants}
+    return (Problem("role", "grant_mixes_admin"),) if Role.ADMIN in roles and len(roles) > 1 else ()
 
 
 def _is_bad(name: str | None) -> bool:

@@ -9,7 +9,7 @@ from flask_babel import gettext
 
 from dashboard.db import clock
 from dashboard.domain.errors import InvalidInputError, Problem
-from dashboard.services import users
+from dashboard.services import password_change, users
 from dashboard.services.users import THEMES, Person, Preferences
 from dashboard.web import sessions
 from dashboard.web.context import actor, database, known_person, signed_in, write
@@ -58,7 +58,7 @@ def change_password() -> ResponseReturnValue:
     current, new = request.form.get("current_password", ""), request.form.get("new_password", "")
     try:
         _refuse_a_slip(new, request.form.get("new_password_again", ""))
-        users.change_password(database(), actor=actor(), user_id=person.id, current=current, new=new)
+        password_change.change_password(database(), actor=actor(), user_id=person.id, current=current, new=new)
     except InvalidInputError as error:
         return _page(_preferences_of(person), by_field(error)), 422
     sessions.renew(person.id)

@@ -55,6 +55,9 @@ SENTENCES: Mapping[str, LazyString] = {
     "password_wrong": lazy_gettext("This is not your current password."),
     "password_throttled": lazy_gettext("Too many failed attempts. Try again in %(minutes)s min."),
     "passwords_differ": lazy_gettext("The two new passwords are not the same."),
+    "grant_mixes_admin": lazy_gettext(
+        "An administrator has no other role: who hands out roles neither proposes nor approves."
+    ),
     "scope_invalid": lazy_gettext("Use 1 to %(maximum)s characters."),
     "locale_unknown": lazy_gettext("Choose one of the languages in the list."),
     "timezone_unknown": lazy_gettext("Choose one of the time zones in the list."),

@@ -65,3 +65,10 @@ def test_a_person_is_barred_and_listed_as_such(ready: Database, run: Run) -> Non
 def test_somebody_unknown_is_told(ready: Database, run: Run) -> None:
     ended = run("user", "disable", "nobody@example.com")
     assert (ended.status, ended.err) == (2, "Error: There is no nobody@example.com.\n")
+
+
+def test_a_role_beside_that_of_an_admin_is_refused(ready: Database, run: Run) -> None:
+    run("user", "add", "ana@example.com", "--role", "admin", "--password-stdin", stdin=PASSWORD)
+    ended = run("user", "grant", "ana@example.com", "--role", "operator")
+    assert ended.status == 2
+    assert "An admin has no other role" in ended.err

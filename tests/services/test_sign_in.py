@@ -13,6 +13,7 @@ from dashboard.domain.permissions import Actor, Grant, Role
 from dashboard.domain.states import ActorKind
 from dashboard.models import AuditEntry, User
 from dashboard.services import audit, users
+from dashboard.services.password_change import change_password
 from dashboard.services.sign_in import UNREADABLE, SignedIn, sign_in
 from dashboard.services.throttling import FAILURES_PER_ACCOUNT, FAILURES_PER_ADDRESS, WINDOW, Refused
 
@@ -23,12 +24,7 @@ EMAIL = "ana@shop.example"
 
 
 def add(database: Database, *grants: Grant) -> None:
-    transact(
-        database,
-        lambda session: users.add_user(
-            session, actor=SYSTEM, email=EMAIL, password=PASSWORD, grants=grants, now=clock(session)
-        ),
-    )
+    users.add_user(database, actor=SYSTEM, email=EMAIL, password=PASSWORD, grants=grants)
 
 
 def attempt(database: Database, email: str = EMAIL, password: str = GUESS, address: str = "192.0.2.1") -> str:
@@ -155,7 +151,7 @@ def test_failed_changes_of_the_password_count_as_failures(sqlite_database: Datab
     assert isinstance(outcome, SignedIn)
     for _ in range(FAILURES_PER_ACCOUNT):
         with pytest.raises(InvalidInputError):
-            users.change_password(
+            change_password(
                 sqlite_database, actor=SYSTEM, user_id=outcome.person.id, current=GUESS, new="another good one"
             )
     assert attempt(sqlite_database, password=PASSWORD) == "throttled_account"
@@ -167,7 +163,7 @@ def test_changes_of_the_password_are_slowed_like_the_sign_in(sqlite_database: Da
     with reading(sqlite_database) as session:
         user_id = session.scalars(select(User.id)).one()
     with pytest.raises(InvalidInputError) as caught:
-        users.change_password(sqlite_database, actor=SYSTEM, user_id=user_id, current=PASSWORD, new="another good one")
+        change_password(sqlite_database, actor=SYSTEM, user_id=user_id, current=PASSWORD, new="another good one")
     [problem] = caught.value.problems
     assert (problem.field, problem.code, problem.details) == ("current_password", "password_throttled", {"minutes": 15})
 

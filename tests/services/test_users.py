@@ -19,10 +19,14 @@ PASSWORD = "correct horse battery"
 
 def add(database: Database, email: str = "ana@shop.example", *, password: str = PASSWORD, by: Actor = SYSTEM) -> int:
     grants = [Grant(Role.OPERATOR, "shop")]
+    return users.add_user(database, actor=by, email=email, password=password, grants=grants).id
+
+
+def give(database: Database, grant: Grant) -> bool:
     return transact(
         database,
-        lambda session: (
-            users.add_user(session, actor=by, email=email, password=password, grants=grants, now=clock(session)).id
+        lambda session: users.add_grant(
+            session, actor=SYSTEM, email="ana@shop.example", grant=grant, now=clock(session)
         ),
     )
 
@@ -93,16 +97,7 @@ def test_only_who_administers_adds_people(sqlite_database: Database) -> None:
 
 def test_a_grant_is_given_once(database: Database) -> None:
     user_id, grant = add(database), Grant(Role.SUPPORT, None, "charge_order")
-
-    def give() -> bool:
-        return transact(
-            database,
-            lambda session: users.add_grant(
-                session, actor=SYSTEM, email="ana@shop.example", grant=grant, now=clock(session)
-            ),
-        )
-
-    assert (give(), give()) == (True, False)
+    assert (give(database, grant), give(database, grant)) == (True, False)
     assert person(database, user_id).grants == (Grant(Role.OPERATOR, "shop"), grant)
     assert audited(database)[1:] == [("grant_added", "ana@shop.example", "done")]
 
@@ -111,17 +106,28 @@ def test_a_grant_is_given_once(database: Database) -> None:
 def test_a_grant_for_no_possible_tenant_is_refused(sqlite_database: Database, tenant: str) -> None:
     add(sqlite_database)
     with pytest.raises(InvalidInputError) as refused:
-        transact(
-            sqlite_database,
-            lambda session: users.add_grant(
-                session,
-                actor=SYSTEM,
-                email="ana@shop.example",
-                grant=Grant(Role.SUPPORT, tenant),
-                now=clock(session),
-            ),
-        )
+        give(sqlite_database, Grant(Role.SUPPORT, tenant))
     assert code(refused) == "scope_invalid"
+
+
+@pytest.mark.parametrize("other", [Role.SUPPORT, Role.OPERATOR, Role.MANAGER])
+def test_who_administers_has_no_other_role(sqlite_database: Database, other: Role) -> None:
+    mixed = [Grant(other, "shop"), Grant(Role.ADMIN)]
+    with pytest.raises(InvalidInputError) as refused:
+        users.add_user(sqlite_database, actor=SYSTEM, email="ana@shop.example", password=PASSWORD, grants=mixed)
+    assert code(refused) == "grant_mixes_admin"
+    assert audited(sqlite_database) == []
+
+
+@pytest.mark.parametrize(("first", "second"), [(Role.OPERATOR, Role.ADMIN), (Role.ADMIN, Role.SUPPORT)])
+def test_no_later_grant_mixes_administering_with_another_role(database: Database, first: Role, second: Role) -> None:
+    given = [Grant(first)]
+    users.add_user(database, actor=SYSTEM, email="ana@shop.example", password=PASSWORD, grants=given)
+    with pytest.raises(InvalidInputError) as refused:
+        give(database, Grant(second, "shop"))
+    assert code(refused) == "grant_mixes_admin"
+    assert give(database, Grant(first, "shop"))
+    assert [action for action, _, _ in audited(database)] == ["user_added", "grant_added"]
 
 
 def test_disabling_ends_the_sessions_of_a_person(database: Database) -> None:
@@ -156,20 +162,6 @@ def test_unknown_preferences_are_refused_together(sqlite_database: Database) -> 
         "timezone_unknown",
         "theme_unknown",
     ]
-
-
-def test_changing_the_password_needs_the_current_one(database: Database) -> None:
-    user_id = add(database)
-    with pytest.raises(InvalidInputError) as refused:
-        users.change_password(database, actor=SYSTEM, user_id=user_id, current="a guess", new="another good one")
-    assert code(refused) == "password_wrong"
-    assert audited(database)[1:] == [("password_changed", "ana@shop.example", "refused")]
-
-
-def test_a_new_password_raises_the_session_epoch(database: Database) -> None:
-    user_id = add(database)
-    epoch = users.change_password(database, actor=SYSTEM, user_id=user_id, current=PASSWORD, new="another good one")
-    assert epoch == person(database, user_id).session_epoch == 2
 
 
 def test_nobody_has_a_password_that_matches() -> None:

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from dashboard.app import create_app
 from dashboard.config import Settings
-from dashboard.db import Database, clock, transact
+from dashboard.db import Database
 from dashboard.domain.permissions import Actor, Grant, Role
 from dashboard.domain.states import ActorKind
 from dashboard.services import users
@@ -56,12 +56,7 @@ def add_user(sqlite_database: Database) -> AddUser:
     def add(role: Role | str | None = None, *grants: Grant) -> str:
         given = (Grant(Role(role)), *grants) if role else grants
         email = f"{given[0].role if given else 'nobody'}-{next(numbers)}@shop.example"
-        transact(
-            sqlite_database,
-            lambda session: users.add_user(
-                session, actor=SYSTEM, email=email, password=PASSWORD, grants=given, now=clock(session)
-            ),
-        )
+        users.add_user(sqlite_database, actor=SYSTEM, email=email, password=PASSWORD, grants=given)
         return email
 
     return add

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from dashboard.app import create_app
 from dashboard.config import Settings
-from dashboard.db import Database, clock, transact, transaction
+from dashboard.db import Database, transaction
 from dashboard.domain.permissions import Grant, Role
 from dashboard.models import Record
 from dashboard.services import users
@@ -40,12 +40,7 @@ def app_on(database: Database, settings: Settings | None = None) -> Flask:
 def enter(app: Flask, database: Database, *grants: Grant) -> PageClient:
     """A browser in which a new person with these grants, or one who may browse everything, has signed in."""
     email = f"person-{next(_people)}@shop.example"
-    transact(
-        database,
-        lambda session: users.add_user(
-            session, actor=SYSTEM, email=email, password=PASSWORD, grants=grants or (EVERYWHERE,), now=clock(session)
-        ),
-    )
+    users.add_user(database, actor=SYSTEM, email=email, password=PASSWORD, grants=grants or (EVERYWHERE,))
     browser = new_client(app)
     assert browser.send("/login", email=email, password=PASSWORD).status_code == 303
     return browser

@@ -24,7 +24,7 @@ TENANTS, TYPES = ("es", "br"), ("charge_order", "sync & <b>customer")
 GRANTS: tuple[tuple[Grant, ...], ...] = (
     (Grant(Role.MANAGER),),
     (Grant(Role.SUPPORT, "es"),),
-    (Grant(Role.OPERATOR, "br", TYPES[0]), Grant(Role.ADMIN)),
+    (Grant(Role.OPERATOR, "br", TYPES[0]),),
     (Grant(Role.SUPPORT, None, TYPES[1]), Grant(Role.OPERATOR, "es", TYPES[0])),
     (Grant(Role.SUPPORT, "elsewhere"),),
 )
