@@ -9,6 +9,7 @@ from alembic import op
 from sqlalchemy import text
 
 DECIMAL_PATTERN = r"^-?[0-9]+([.][0-9]+)?$"
+ID_CHARACTERS = "A-Za-z0-9._:~-"
 
 
 def dialect() -> str:
@@ -57,6 +58,20 @@ def decimal_check(column: str) -> str:
     if engine == "mysql":
         return f"{column} REGEXP '{DECIMAL_PATTERN}'"
     return f"{column} NOT GLOB '*[^0-9.-]*' AND {column} GLOB '*[0-9]'"
+
+
+def operation_id_check(column: str) -> str:
+    """An SQL condition that holds for public ids as `domain.text.OPERATION_ID` has them.
+
+    No pattern ends in `$`: on MariaDB that also fits before a line feed.
+    """
+    engine = dialect()
+    if engine == "sqlite":
+        # Lengths are not kept there, and GLOB and length() stop at a NUL, which a BLOB goes past.
+        whole = f"length(CAST({column} AS BLOB)) = length({column}) AND length({column}) <= 128"
+        return f"{column} GLOB '[A-Za-z0-9]*' AND {column} NOT GLOB '*[^{ID_CHARACTERS}]*' AND {whole}"
+    fits, fits_not = ("~", "!~") if engine == "postgresql" else ("REGEXP", "NOT REGEXP")
+    return f"{column} {fits} '^[A-Za-z0-9]' AND {column} {fits_not} '[^{ID_CHARACTERS}]'"
 
 
 def refuse_changes(table: str, key: str) -> None:

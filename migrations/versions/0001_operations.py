@@ -61,6 +61,7 @@ def upgrade() -> None:
         sa.Column("updated_at", UTCDateTime, nullable=False),
         sa.Column("confirmed_at", UTCDateTime),
         sa.UniqueConstraint("operation_id", name="uq_operations_operation_id"),
+        sa.CheckConstraint(ddl.operation_id_check("operation_id"), name="operation_id_valid"),
         sa.CheckConstraint(f"state IN ({STATES})", name="state_known"),
         sa.CheckConstraint(f"amount IS NULL OR ({ddl.decimal_check('amount')})", name="amount_decimal"),
         sa.CheckConstraint("(amount IS NULL) = (currency IS NULL)", name="amount_with_currency"),
