@@ -6,14 +6,14 @@ Lines that are there already are left as they are. Everything happens in the cal
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Insert, Table, select, tuple_
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from dashboard.domain.errors import Problem
-from dashboard.domain.redaction import redact
+from dashboard.domain.redaction import both_sides, redact
 from dashboard.models import IdempotencyRecord, Operation, OperationEvent
 from dashboard.services.import_lines import ImportLine
 from dashboard.services.policies import Policies
@@ -24,6 +24,13 @@ RECORDS: Table = IdempotencyRecord.metadata.tables["idempotency_records"]
 
 Row = dict[str, Any]
 Key = tuple[Any, ...]
+
+
+class _Known(NamedTuple):
+    """The row of an operation that is in the database."""
+
+    number: int
+    type: str
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,7 @@ class Stored:
 def store(session: Session, lines: Sequence[ImportLine], *, policies: Policies) -> Stored:
     """Insert what is not there yet; an event or parent needs its operation earlier in the file or in the database."""
     stored = Stored()
-    known = _operation_numbers(session, _named_operations(lines))
+    known = _known_operations(session, _named_operations(lines))
     good = _with_known_operations(lines, known, stored)
     _store_operations(session, [line for line in good if line.kind == "operation"], known, policies, stored)
     events = [_event_row(line, known, policies) for line in good if line.kind == "event"]
@@ -64,13 +71,15 @@ def _named_operations(lines: Iterable[ImportLine]) -> set[str]:
     return named | {parent for line in lines if (parent := line.fields.get("parent"))}
 
 
-def _operation_numbers(session: Session, names: Iterable[str]) -> dict[str, int]:
+def _known_operations(session: Session, names: Iterable[str]) -> dict[str, _Known]:
     named = OPERATIONS.c.operation_id.in_(sorted(names))
-    rows = session.execute(select(OPERATIONS.c.operation_id, OPERATIONS.c.id).where(named))
-    return {row.operation_id: row.id for row in rows}
+    rows = session.execute(select(OPERATIONS.c.operation_id, OPERATIONS.c.id, OPERATIONS.c.type).where(named))
+    return {row.operation_id: _Known(row.id, row.type) for row in rows}
 
 
-def _with_known_operations(lines: Iterable[ImportLine], known: Mapping[str, int], stored: Stored) -> list[ImportLine]:
+def _with_known_operations(
+    lines: Iterable[ImportLine], known: Mapping[str, _Known], stored: Stored
+) -> list[ImportLine]:
     """Walk the lines in order, so that what counts as earlier does not depend on where a batch ends."""
     earlier = set(known)
     good = []
@@ -95,7 +104,7 @@ def _unknown_operation(line: ImportLine, earlier: set[str]) -> Problem | None:
 
 
 def _store_operations(
-    session: Session, lines: list[ImportLine], known: dict[str, int], policies: Policies, stored: Stored
+    session: Session, lines: list[ImportLine], known: dict[str, _Known], policies: Policies, stored: Stored
 ) -> None:
     """Insert generation by generation: a child's row holds its parent's number."""
     while lines:
@@ -104,25 +113,26 @@ def _store_operations(
         rows = [_operation_row(line, known, policies) for line in ready]
         _insert_missing(session, OPERATIONS, rows, key=("operation_id",), kind="operation", stored=stored)
         names = {line.fields["operation_id"] for line in ready} - known.keys()
-        known.update(_operation_numbers(session, names))
+        known.update(_known_operations(session, names))
 
 
-def _operation_row(line: ImportLine, known: Mapping[str, int], policies: Policies) -> Row:
+def _operation_row(line: ImportLine, known: Mapping[str, _Known], policies: Policies) -> Row:
     row = dict(line.fields)
     parent = row.pop("parent")
-    row["parent_id"] = known[parent] if parent else None
+    row["parent_id"] = known[parent].number if parent else None
     row["deadline_at"] = row["deadline_at"] or row["created_at"] + policies.deadline_of(row["type"])
     row["state_since"] = row["state_since"] or row["created_at"]
     row["updated_at"] = row["updated_at"] or row["state_since"]
     return row
 
 
-def _event_row(line: ImportLine, known: Mapping[str, int], policies: Policies) -> Row:
+def _event_row(line: ImportLine, known: Mapping[str, _Known], policies: Policies) -> Row:
     row = dict(line.fields)
-    row["operation_id"] = known[row["operation_id"]]
+    operation = known[row["operation_id"]]
+    row["operation_id"] = operation.number
     row["kind"] = row.pop("event")
     row["reason"] = redact(row["reason"])
-    row["evidence"] = redact(row["evidence"], paths=policies.defaults.redact)
+    row["evidence"] = redact(row["evidence"], paths=both_sides(policies.of(operation.type).redact))
     return row
 
 
