@@ -83,7 +83,7 @@ class Shop:
 
         def unit(session: Any) -> None:
             for model, columns in (
-                (Operation, ("lease_until", "next_attempt_at")),
+                (Operation, ("lease_until", "next_attempt_at", "deadline_at")),
                 (DestinationBudget, ("paused_until",)),
             ):
                 for row in session.scalars(select(model)).all():

@@ -39,4 +39,6 @@ def charge(work: Work) -> Confirmed:
 
 def seen(question: Question) -> list[Mapping[str, object]]:
     """What the destination shows to a probe."""
+    if os.environ.get("BEHAVIOUR") == "refuse":
+        raise ConnectionRefusedError("connection refused")
     return [{"id": f"ch_{each}"} for each in effects() if each == question.operation_id]
