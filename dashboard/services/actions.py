@@ -146,13 +146,15 @@ def _perform_once(session: Session, request: ActionRequest, form: ActionForm) ->
     evidence = _checked(request.action, form)
     try:
         return _execute(session, operation, request, form=form, evidence=evidence)
-    except LostRaceError:
-        # The same form, sent twice at once, meets here: the second finds what the first has done.
+    except OperationsError as refusal:
+        # The same form, sent twice at once, meets here: what stands in its way may be what the first has done.
         session.expire_all()
         earlier = _earlier(session, operation, request, form)
-        if earlier is None:
+        if earlier:
+            return earlier
+        if isinstance(refusal, LostRaceError):
             raise _lost_race(session, operation) from None
-        return earlier
+        raise
 
 
 def _execute(
