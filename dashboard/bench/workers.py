@@ -1,5 +1,6 @@
 """How fast workers drain due operations, and whether any was handled twice or lost."""
 
+import os
 import subprocess
 import tempfile
 import time
@@ -29,7 +30,7 @@ COMMAND = ("worker", "--handlers", "dashboard.bench.handlers:handlers")
 class Drained:
     """What came of it: `took` is from the first claim to the last confirmation, by the database's clock.
 
-    `said` is the last line of the workers' log.
+    `cpu` is what the workers used, their start included; `said` is the last line of their log.
     """
 
     operations: int
@@ -37,6 +38,7 @@ class Drained:
     by_worker: Mapping[str, int]
     twice: int
     lost: int
+    cpu: timedelta
     said: str
 
 
@@ -46,13 +48,18 @@ def drain(database: Database, *, url: str, operations: int, after: int, workers:
         folder = Path(name)
         calls = folder / "calls"
         calls.mkdir()
-        settings = {CALLS: str(calls)}
+        settings, cpu_before = {CALLS: str(calls)}, _cpu_of_ended_processes()
         with processes.running(COMMAND, url=url, folder=folder, count=workers, environment=settings) as running:
             _wait(database, after=after, operations=operations, running=running, progress=progress)
-        said = processes.last_words(folder)
+        said, cpu = processes.last_words(folder), _cpu_of_ended_processes() - cpu_before
         made = {path.name: _numbers(path, after=after) for path in calls.iterdir()}
     with reading(database) as session:
-        return _result(session, after=after, operations=operations, made=made, said=said)
+        return _result(session, after=after, operations=operations, made=made, cpu=cpu, said=said)
+
+
+def _cpu_of_ended_processes() -> timedelta:
+    times = os.times()
+    return timedelta(seconds=times.children_user + times.children_system)
 
 
 def _wait(
@@ -81,7 +88,9 @@ def _numbers(path: Path, *, after: int) -> list[int]:
     return [number for number in numbers if number > after]
 
 
-def _result(session: Session, *, after: int, operations: int, made: Mapping[str, list[int]], said: str) -> Drained:
+def _result(
+    session: Session, *, after: int, operations: int, made: Mapping[str, list[int]], cpu: timedelta, said: str
+) -> Drained:
     calls = Counter(number for numbers in made.values() for number in numbers)
     confirmed = session.scalar(
         select(func.count()).where(Operation.id > after, Operation.state == State.CONFIRMED.value)
@@ -95,5 +104,6 @@ def _result(session: Session, *, after: int, operations: int, made: Mapping[str,
         by_worker={f"worker {number}": len(made[name]) for number, name in enumerate(sorted(made), start=1)},
         twice=sum(times > 1 for times in calls.values()),
         lost=operations - (confirmed or 0),
+        cpu=cpu,
         said=said,
     )

@@ -19,6 +19,7 @@ from dashboard.services.relay import LANES
 COUNT = click.IntRange(min=1)
 HISTORY = click.IntRange(min=0)
 MOST_WORKERS = 64
+MILLISECOND = timedelta(milliseconds=1)
 REFUSED = (
     "The database of DASHBOARD_DATABASE_URL is not empty, and a benchmark fills it: name an empty one. "
     "--scratch allows what earlier benchmarks left, never anything else."
@@ -54,6 +55,7 @@ def worker(context: click.Context, *, operations: int, count: int, history: int,
     click.echo(f"{operations:,} operations in {took.total_seconds():.1f} s: {_rate(operations, took)} a second")
     for name, done in drained.by_worker.items():
         click.echo(f"  {name}: {done:,}, {_rate(done, took)} a second")
+    click.echo(f"  processor time of the workers: {drained.cpu / operations / MILLISECOND:.1f} ms an operation")
     click.echo(where)
     _end(context, twice=drained.twice, lost=drained.lost, noun="operations", said=drained.said)
 
