@@ -24,7 +24,8 @@ def compensate(database: Database, operation_id: str) -> Performed:
 @pytest.mark.parametrize("engine_name", ["postgresql", "mariadb"])
 def test_a_second_click_finds_what_the_first_has_done_meanwhile(database: Database) -> None:
     operation_id = transact(database, lambda session: factories.operation(session).operation_id)
-    slow, first = Database(database.url.render_as_string(hide_password=False)), []
+    slow = Database(database.url.render_as_string(hide_password=False))
+    first: list[bool] = []
 
     def overtake(*given: object) -> None:
         # The second has looked for its key and now looks for compensations.
