@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, case, func, literal_column, select
+from sqlalchemy import case, func, literal_column, select
 from sqlalchemy.orm import Session
 
 from dashboard.domain.ages import AGE_BUCKETS
@@ -17,13 +17,13 @@ from dashboard.domain.permissions import Scope
 from dashboard.domain.states import State
 from dashboard.domain.verdicts import Verdict
 from dashboard.models import Action, IdempotencyRecord, Operation
+from dashboard.queries.idempotency import CONFLICTED
 from dashboard.queries.operations import IS_OPEN
 from dashboard.queries.scoping import in_scope
 
 DIVERGENCE_DAYS = 30
 CONFIRMED_SAMPLE = 1000
 CONFIRMED_DAYS = 7
-CONFLICTED: ColumnElement[bool] = literal_column("idempotency_records.conflicted = 1")
 
 
 class Percentiles(NamedTuple):

@@ -20,7 +20,7 @@ READ_BYTES = 16_003
 
 _Record = IdempotencyRecord
 _IS_OPEN: ColumnElement[bool] = literal_column("idempotency_records.is_open = 1")
-_CONFLICTED: ColumnElement[bool] = literal_column("idempotency_records.conflicted = 1")
+CONFLICTED: ColumnElement[bool] = literal_column("idempotency_records.conflicted = 1")
 
 NEWEST = Sort("newest", _Record.created_at, _Record.id, descending=True, read=keyset.read_time)
 
@@ -150,7 +150,7 @@ def _conditions(filters: RecordFilter, *, scopes: Sequence[Scope]) -> list[Colum
     if filters.operations:
         found.append(_Record.operation.in_(sorted(filters.operations)))
     if filters.conflicts:
-        found.append(_CONFLICTED)
+        found.append(CONFLICTED)
     if filters.key:
         found.append(_Record.key == filters.key)
     return found
