@@ -20,7 +20,7 @@ from dashboard.domain.errors import InvalidInputError, Problem
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 200
-LARGEST_NUMBER = 2**63
+LARGEST_NUMBER = 2**63 - 1
 MOST_DIGITS = 40
 
 
@@ -125,7 +125,7 @@ def decode(cursor: str, *, sort: Sort, field: str) -> tuple[Any, int]:
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise InvalidInputError((Problem(field, "cursor_invalid"),)) from error
     numbers = [number, value] if isinstance(value, int) else [number]
-    if name != sort.name or not all(type(each) is int and 0 <= each < LARGEST_NUMBER for each in numbers):
+    if name != sort.name or not all(type(each) is int and 0 <= each <= LARGEST_NUMBER for each in numbers):
         raise InvalidInputError((Problem(field, "cursor_invalid"),))
     return value, number
 

@@ -1,6 +1,5 @@
 """What people asked for, and whether it worked."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -12,17 +11,16 @@ from dashboard.domain.permissions import Permission, scopes
 from dashboard.domain.redaction import both_sides
 from dashboard.queries import actions as queries
 from dashboard.queries.actions import OUTCOMES, STATES, ActionFilter
+from dashboard.queries.keyset import LARGEST_NUMBER
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.differences import differences
-from dashboard.web.filters import Args, page_urls, parse_choice_set, parse_position, parse_text, url_with, url_without
-from dashboard.web.formatting import capped
+from dashboard.web.filters import ME, Args, parse_choice_set, parse_person, parse_position
+from dashboard.web.formatting import counted
 from dashboard.web.labels import label
+from dashboard.web.lists import chips, field, paged
 
 blueprint = Blueprint("actions", __name__, url_prefix="/actions")
 
-ME = "me"
-LONGEST_EMAIL = 254
-LARGEST_NUMBER = 2**63 - 1
 
 NAMES: dict[str, LazyString] = {
     "action": lazy_gettext("Action"),
@@ -52,13 +50,13 @@ def index() -> str:
         total = queries.count_actions(session, filters, scopes=visible)
     return render_template(
         "actions/index.html",
-        page=page,
-        total=ngettext("%(count)s action", "%(count)s actions", total.value, count=capped(total.value + total.capped)),
-        urls=page_urls(page),
-        first_url=url_with(),
-        limit=position.limit,
-        chips=_chips(request.args),
-        fields=[_field("action", ActionName), _field("state", STATES), _field("outcome", OUTCOMES)],
+        **paged(page, position),
+        total=ngettext("%(count)s action", "%(count)s actions", total.value, count=counted(total)),
+        chips=chips(request.args, names=NAMES, word=_word),
+        fields=[
+            field(name, options, names=NAMES, word=_word)
+            for name, options in (("action", ActionName), ("state", STATES), ("outcome", OUTCOMES))
+        ],
         people=_people(request.args),
     )
 
@@ -91,22 +89,12 @@ def outcome_sentence(action: Any) -> str:
 
 
 def _filter(args: Args, *, me: str) -> ActionFilter:
-    who = parse_text(args, "requested_by", maximum=LONGEST_EMAIL)
     return ActionFilter(
         actions=parse_choice_set(args, "action", ActionName),
         states=parse_choice_set(args, "state", STATES),
         outcomes=parse_choice_set(args, "outcome", OUTCOMES),
-        requested_by=me if who == ME else who,
+        requested_by=parse_person(args, "requested_by", me=me),
     )
-
-
-def _field(name: str, options: Iterable[str]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "label": NAMES[name],
-        "options": [(str(option), label(KINDS[name], option)) for option in options],
-        "chosen": [value for value in request.args.getlist(name) if value],
-    }
 
 
 def _people(args: Args) -> list[tuple[str, str]]:
@@ -114,15 +102,6 @@ def _people(args: Args) -> list[tuple[str, str]]:
     who = args.get("requested_by", "").strip()
     people = [("", str(gettext("Anybody"))), (ME, str(gettext("Me")))]
     return people if who in {"", ME} else [*people, (who, who)]
-
-
-def _chips(args: Args) -> list[tuple[str, str]]:
-    """Each filter in force in words, with the address of the list without it."""
-    return [
-        (f"{NAMES[name]}: {_word(name, value)}", url_without(name, value))
-        for name in NAMES
-        for value in dict.fromkeys(value for value in args.getlist(name) if value.strip())
-    ]
 
 
 def _word(name: str, value: str) -> str:

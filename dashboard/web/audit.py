@@ -1,8 +1,5 @@
 """The audit log: who did what, on which grounds, and the proof that nobody changed it since."""
 
-from collections.abc import Iterable
-from typing import Any
-
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import LazyString, lazy_gettext, ngettext
@@ -12,26 +9,24 @@ from dashboard.domain.text import is_operation_id, visible
 from dashboard.models import AuditEntry
 from dashboard.queries import audit as queries
 from dashboard.queries.audit import OUTCOMES, VERIFY, AuditFilter
+from dashboard.queries.keyset import LARGEST_NUMBER
 from dashboard.services.audit import verify_on_record
 from dashboard.web.audit_entries import changes_of, pretty
 from dashboard.web.context import actor, database, read, requires
 from dashboard.web.filters import (
     Args,
-    page_urls,
     parse_choice_set,
     parse_moment,
     parse_position,
     parse_text,
-    url_with,
-    url_without,
 )
-from dashboard.web.formatting import capped, moment_title, person_zone
+from dashboard.web.formatting import counted, person_zone
 from dashboard.web.labels import LABELS, label
+from dashboard.web.lists import chips, field, moment_word, paged
 from dashboard.web.verifications import Finding, finding_of, found_in
 
 blueprint = Blueprint("audit", __name__, url_prefix="/audit")
 
-LARGEST_NUMBER = 2**63 - 1
 LONGEST = 254
 ACTIONS = tuple(LABELS["action"])
 NAMES: dict[str, LazyString] = {
@@ -57,13 +52,13 @@ def index() -> str:
         last = queries.last_verification(session, reader=asking) if may_verify else None
     return render_template(
         "audit/index.html",
-        page=page,
-        total=ngettext("%(count)s entry", "%(count)s entries", total.value, count=capped(total.value + total.capped)),
-        urls=page_urls(page),
-        first_url=url_with(),
-        limit=position.limit,
-        chips=_chips(request.args),
-        fields=[_field("action", ACTIONS), _field("outcome", OUTCOMES)],
+        **paged(page, position),
+        total=ngettext("%(count)s entry", "%(count)s entries", total.value, count=counted(total)),
+        chips=chips(request.args, names=NAMES, word=_word),
+        fields=[
+            field(name, options, names=NAMES, word=_word)
+            for name, options in (("action", ACTIONS), ("outcome", OUTCOMES))
+        ],
         only_own=not may_verify,
         may_verify=may_verify,
         last=last,
@@ -128,26 +123,7 @@ def _filter(args: Args) -> AuditFilter:
     )
 
 
-def _field(name: str, options: Iterable[str]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "label": NAMES[name],
-        "options": [(option, label(name, option)) for option in options],
-        "chosen": [value for value in request.args.getlist(name) if value],
-    }
-
-
-def _chips(args: Args) -> list[tuple[str, str]]:
-    """Each filter in force in words, with the address of the list without it."""
-    return [
-        (f"{NAMES[name]}: {_word(args, name, value)}", url_without(name, value))
-        for name in NAMES
-        for value in dict.fromkeys(value for value in args.getlist(name) if value.strip())
-    ]
-
-
-def _word(args: Args, name: str, value: str) -> str:
+def _word(name: str, value: str) -> str:
     if name in {"since", "until"}:
-        at = parse_moment(args, name, zone=person_zone())
-        return moment_title(at) if at else ""
+        return moment_word(name)
     return label(name, value) if name in {"action", "outcome"} else visible(value)

@@ -5,7 +5,7 @@ browse everything. What matched is on the operation's own page as well, for ever
 """
 
 from flask import Blueprint, render_template, request, url_for
-from flask_babel import LazyString, lazy_gettext, ngettext
+from flask_babel import LazyString, gettext, lazy_gettext, ngettext
 
 from dashboard.db import clock
 from dashboard.domain.errors import NotAllowedError
@@ -15,19 +15,18 @@ from dashboard.domain.redaction import redact_fields
 from dashboard.domain.text import visible
 from dashboard.queries import evidence as queries
 from dashboard.queries.evidence import EvidenceFilter
+from dashboard.queries.totals import Total
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.filters import (
     Args,
-    page_urls,
     parse_choice,
     parse_choice_set,
     parse_position,
     parse_text,
-    url_with,
-    url_without,
 )
-from dashboard.web.formatting import capped
+from dashboard.web.formatting import counted
 from dashboard.web.labels import label
+from dashboard.web.lists import Look, chips, field, paged
 
 blueprint = Blueprint("evidence", __name__, url_prefix="/evidence")
 
@@ -35,11 +34,13 @@ EVERYTHING = Scope(None, None)
 LONGEST_NAME = 64
 SHOWN_FIELDS = 12
 DOUBTFUL = (Match.UNMATCHED, Match.SEVERAL)
+ONLY_DOUBTFUL = EvidenceFilter(matches=frozenset(DOUBTFUL))
 NAMES: dict[str, LazyString] = {
     "match": lazy_gettext("Match"),
     "destination": lazy_gettext("Destination"),
     "source": lazy_gettext("Source"),
 }
+KINDS = {"match": "match", "source": "evidence_source"}
 
 
 @blueprint.get("")
@@ -52,25 +53,20 @@ def index() -> str:
     with read() as session:
         page = queries.list_evidence(session, filters, position=position)
         total = queries.count_evidence(session, filters)
-        doubtful = queries.count_evidence(session, EvidenceFilter(matches=frozenset(DOUBTFUL)))
+        doubtful = queries.count_evidence(session, ONLY_DOUBTFUL)
         now = clock(session)
     return render_template(
         "evidence/index.html",
-        page=page,
-        total=ngettext("%(count)s item", "%(count)s items", total.value, count=capped(total.value + total.capped)),
-        doubtful=doubtful.value + doubtful.capped,
-        doubtful_url=url_for("evidence.index", match=list(DOUBTFUL)),
-        only_doubtful=filters == EvidenceFilter(matches=frozenset(DOUBTFUL)),
-        unfiltered=filters == EvidenceFilter(),
-        urls=page_urls(page),
-        first_url=url_with(),
-        limit=position.limit,
-        chips=_chips(request.args),
-        matches=[(each.value, label("match", each)) for each in Match],
-        sources=[(each.value, label("evidence_source", each)) for each in Source],
-        chosen=filters,
-        destinations=sorted(name for name, each in policies().destinations.items() if each.evidence or each.receipts),
-        fields=_fields,
+        **paged(page, position),
+        total=ngettext("%(count)s item", "%(count)s items", total.value, count=counted(total)),
+        looks_at=_looks(filters, doubtful),
+        only_doubtful=filters == ONLY_DOUBTFUL,
+        chips=chips(request.args, names=NAMES, word=_word),
+        fields={
+            name: field(name, options, names=NAMES, word=_word)
+            for name, options in (("match", Match), ("destination", _destinations()), ("source", Source))
+        },
+        told=_told,
         now=now,
     )
 
@@ -83,25 +79,26 @@ def _filter(args: Args) -> EvidenceFilter:
     )
 
 
-def _fields(content: dict[str, object]) -> list[tuple[str, str]]:
+def _looks(filters: EvidenceFilter, doubtful: Total) -> list[Look]:
+    needs_person = url_for("evidence.index", match=list(DOUBTFUL))
+    return [
+        Look(url_for("evidence.index"), str(gettext("All")), None, filters == EvidenceFilter()),
+        Look(needs_person, str(gettext("Needs a person")), doubtful, filters == ONLY_DOUBTFUL),
+    ]
+
+
+def _destinations() -> list[str]:
+    """The destinations that send evidence by themselves."""
+    return sorted(name for name, each in policies().destinations.items() if each.evidence or each.receipts)
+
+
+def _word(name: str, value: str) -> str:
+    return label(KINDS[name], value) if name in KINDS else visible(value)
+
+
+def _told(content: dict[str, object]) -> list[tuple[str, str]]:
     """What the line says, without what policies hide of either side of an operation."""
     hidden = {path.partition(".")[2] for policy in policies().types.values() for path in policy.redact}
     hidden |= {path.partition(".")[2] for path in policies().defaults.redact}
     told = redact_fields(content, paths=sorted(hidden - {""}))
     return [(visible(name), visible(str(value))) for name, value in list(told.items())[:SHOWN_FIELDS]]
-
-
-def _chips(args: Args) -> list[tuple[str, str]]:
-    """Each filter in force in words, with the address of the list without it."""
-    found = [
-        (f"{NAMES['match']}: {label('match', each)}", url_without("match", each)) for each in _given(args, "match")
-    ]
-    if destination := args.get("destination"):
-        found.append((f"{NAMES['destination']}: {visible(destination)}", url_without("destination")))
-    if source := args.get("source"):
-        found.append((f"{NAMES['source']}: {label('evidence_source', source)}", url_without("source")))
-    return found
-
-
-def _given(args: Args, name: str) -> list[str]:
-    return list(dict.fromkeys(value for value in args.getlist(name) if value))

@@ -26,6 +26,8 @@ from dashboard.queries.keyset import DEFAULT_LIMIT, MAX_LIMIT, Page, Position
 
 CURSORS = ("after", "before")
 MAX_TEXT = 500
+ME = "me"
+LONGEST_EMAIL = 254
 SHOWN = 120
 AGE = re.compile(r"(\d{1,10})([smhdw]?)", re.ASCII)
 UNITS = {"": "seconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -57,6 +59,12 @@ def parse_text(args: Args, name: str, *, maximum: int = MAX_TEXT) -> str | None:
 def parse_text_set(args: Args, name: str, *, maximum: int = MAX_TEXT) -> frozenset[str]:
     """Read a parameter that may repeat and takes any text, compared as it is written."""
     return frozenset(_checked(name, value, maximum=maximum) for value in args.getlist(name) if value)
+
+
+def parse_person(args: Args, name: str, *, me: str) -> str | None:
+    """Read a person's e-mail; `me` stands for who asks."""
+    who = parse_text(args, name, maximum=LONGEST_EMAIL)
+    return me if who == ME else who
 
 
 def parse_choice_set(args: Args, name: str, allowed: Iterable[str]) -> frozenset[str]:

@@ -11,6 +11,7 @@ from flask import Flask, g
 from flask_babel import get_locale, gettext
 
 from dashboard.domain.text import visible
+from dashboard.queries.totals import Total
 from dashboard.web import wording
 from dashboard.web.context import person
 from dashboard.web.labels import label
@@ -18,7 +19,6 @@ from dashboard.web.labels import label
 JUST_NOW = timedelta(seconds=45)
 # A unit is taken once there are this many of it: "90 minutes" tells more than "2 hours".
 UNITS = (("w", 7 * 86400), ("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
-CAP = 10_000
 EXACT_BELOW_SECONDS = 600
 DIGITS = 40
 # https://html.spec.whatwg.org/multipage/parsing.html#preprocessing-the-input-stream
@@ -31,7 +31,7 @@ def install(app: Flask) -> None:
     """Make the filters known to templates."""
     app.jinja_env.finalize = printable
     app.add_template_filter(visible, "visible")
-    for kept in (utc, ago, moment_title, clock_time, duration, money, number, capped, percent):
+    for kept in (utc, ago, moment_title, clock_time, duration, money, number, counted, percent):
         app.add_template_filter(kept)
     app.add_template_filter(lambda value, kind: label(kind, value), "label")
     app.add_template_filter(wording.in_words, "in_words")
@@ -113,9 +113,9 @@ def number(value: float | Decimal | None) -> str:
     return NONE if value is None else str(numbers.format_decimal(value, locale=get_locale()))
 
 
-def capped(count: int) -> str:
-    """Give a count that was not counted further than 10,000: "10,000+" beyond that."""
-    return f"{number(CAP)}+" if count > CAP else number(count)
+def counted(total: Total) -> str:
+    """Give how many there are: "10,000+" where counting stopped."""
+    return number(total.value) + ("+" if total.capped else "")
 
 
 def percent(share: float | None) -> str:

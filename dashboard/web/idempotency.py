@@ -1,6 +1,6 @@
 """Idempotency records: which keys wait for an outcome, and what a key's sender would get."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from flask import Blueprint, render_template, request, url_for
@@ -14,25 +14,23 @@ from dashboard.domain.redaction import redact
 from dashboard.domain.text import visible
 from dashboard.queries import idempotency as queries
 from dashboard.queries.idempotency import RecordFilter
+from dashboard.queries.keyset import LARGEST_NUMBER
 from dashboard.web.context import actor, read, requires
 from dashboard.web.filters import (
     Args,
-    page_urls,
     parse_choice_set,
     parse_flag,
     parse_position,
     parse_text,
     parse_text_set,
-    url_with,
-    url_without,
 )
-from dashboard.web.formatting import capped
+from dashboard.web.formatting import counted
 from dashboard.web.labels import label
+from dashboard.web.lists import Look, chips, field, flag_word, paged
 from dashboard.web.stored_answers import again, headers_of, sentence_of, text_of
 
 blueprint = Blueprint("idempotency", __name__, url_prefix="/idempotency")
 
-LARGEST_NUMBER = 2**63 - 1
 LONGEST_NAME = 64
 LONGEST_KEY = 255
 NAMES: dict[str, LazyString] = {
@@ -53,22 +51,22 @@ def index() -> str:
     with read() as session:
         page = queries.list_records(session, filters, scopes=visible_scopes, position=position)
         total = queries.count_records(session, filters, scopes=visible_scopes)
-        groups = _groups(session, filters, visible_scopes)
+        looks = _looks(session, filters, visible_scopes)
         offered = queries.choices(session, scopes=visible_scopes)
         now = clock(session)
     return render_template(
         "idempotency/index.html",
-        page=page,
-        total=ngettext("%(count)s record", "%(count)s records", total.value, count=capped(total.value + total.capped)),
-        groups=groups,
-        urls=page_urls(page),
-        first_url=url_with(),
-        limit=position.limit,
-        chips=_chips(request.args),
+        **paged(page, position),
+        total=ngettext("%(count)s record", "%(count)s records", total.value, count=counted(total)),
+        looks_at=looks,
+        chips=chips(request.args, names=NAMES, word=_chip_word),
         fields=[
-            _field("state", KeyState),
-            _field("operation", offered.operations),
-            _field("tenant", offered.tenants),
+            field(name, options, names=NAMES, word=_word)
+            for name, options in (
+                ("state", KeyState),
+                ("operation", offered.operations),
+                ("tenant", offered.tenants),
+            )
         ],
         now=now,
     )
@@ -120,10 +118,7 @@ def _filter(args: Args) -> RecordFilter:
     )
 
 
-def _groups(
-    session: Session, filters: RecordFilter, visible_scopes: Sequence[Scope]
-) -> list[tuple[str, str, int | None, bool]]:
-    """The three looks at all records: address, words, how many, and whether it is this one."""
+def _looks(session: Session, filters: RecordFilter, visible_scopes: Sequence[Scope]) -> list[Look]:
     unsettled, conflicted = RecordFilter(states=frozenset(UNSETTLED)), RecordFilter(conflicts=True)
     looks: tuple[tuple[RecordFilter, str, dict[str, Any]], ...] = (
         (RecordFilter(), gettext("All"), {}),
@@ -131,36 +126,19 @@ def _groups(
         (conflicted, gettext("With conflicts"), {"conflicts": 1}),
     )
     return [
-        (
+        Look(
             url_for("idempotency.index", **parameters),
             str(words),
-            queries.count_records(session, look, scopes=visible_scopes).value if parameters else None,
+            queries.count_records(session, look, scopes=visible_scopes) if parameters else None,
             filters == look,
         )
         for look, words, parameters in looks
     ]
 
 
-def _field(name: str, options: Iterable[str]) -> dict[str, Any]:
-    chosen = [value for value in request.args.getlist(name) if value]
-    every = dict.fromkeys((*(str(option) for option in options), *chosen))
-    return {
-        "name": name,
-        "label": NAMES[name],
-        "options": [(value, _word(name, value)) for value in every],
-        "chosen": chosen,
-    }
-
-
-def _chips(args: Args) -> list[tuple[str, str]]:
-    """Each filter in force in words, with the address of the list without it."""
-    found = [
-        (f"{NAMES[name]}: {_word(name, value)}", url_without(name, value))
-        for name in ("key", "state", "operation", "tenant")
-        for value in dict.fromkeys(value for value in args.getlist(name) if value.strip())
-    ]
-    return [*found, (str(NAMES["conflicts"]), url_without("conflicts"))] if args.get("conflicts") == "1" else found
-
-
 def _word(name: str, value: str) -> str:
     return label("key_state", value) if name == "state" else visible(value)
+
+
+def _chip_word(name: str, value: str) -> str | None:
+    return flag_word(value) if name == "conflicts" else _word(name, value)

@@ -1,10 +1,10 @@
 """The filter of the lists of operations: from a query string to what the queries take, and back to addresses."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from flask import url_for
+from flask import request, url_for
 from flask_babel import LazyString, gettext, lazy_gettext
 
 from dashboard.domain.ages import AgeBucket
@@ -13,28 +13,29 @@ from dashboard.domain.text import visible
 from dashboard.domain.verdicts import Verdict
 from dashboard.queries.keyset import Sort
 from dashboard.queries.operations import NONE, OPEN_ONLY_SORTS, SORTS, UNASSIGNED, OperationFilter
+from dashboard.web import lists
 from dashboard.web.filters import (
+    ME,
     Args,
     parse_age,
     parse_choice,
     parse_choice_set,
     parse_flag,
     parse_moment,
+    parse_person,
     parse_text,
     parse_text_set,
     refuse,
     url_without,
     written_age,
 )
-from dashboard.web.formatting import duration, moment_title, person_zone
+from dashboard.web.formatting import duration
 from dashboard.web.labels import label
 
-ME = "me"
 OPEN_STATES = tuple(state.value for state in State if state in OPEN)
 VERDICTS = tuple(verdict.value for verdict in Verdict)
 CAUSES = tuple(cause.value for cause in Cause)
 LONGEST_NAME = 64
-LONGEST_EMAIL = 254
 
 NAMES: Mapping[str, LazyString] = {
     "q": lazy_gettext("Id begins with"),
@@ -56,7 +57,6 @@ NAMES: Mapping[str, LazyString] = {
 
 def parse_filter(args: Args, *, me: str, zone: ZoneInfo, exceptions: bool = False) -> OperationFilter:
     """Read what the list is narrowed to; `assigned=me` becomes the person's own e-mail."""
-    assigned = parse_text(args, "assigned", maximum=LONGEST_EMAIL)
     return OperationFilter(
         states=frozenset(State(value) for value in parse_choice_set(args, "state", State)),
         types=parse_text_set(args, "type", maximum=LONGEST_NAME),
@@ -64,7 +64,7 @@ def parse_filter(args: Args, *, me: str, zone: ZoneInfo, exceptions: bool = Fals
         destinations=parse_text_set(args, "destination", maximum=LONGEST_NAME),
         verdicts=parse_choice_set(args, "verdict", (*VERDICTS, NONE)),
         causes=parse_choice_set(args, "cause", (*CAUSES, NONE)),
-        assigned_to=me if assigned == ME else assigned,
+        assigned_to=parse_person(args, "assigned", me=me),
         min_age=parse_age(args, "min_age"),
         max_age=parse_age(args, "max_age"),
         created_from=parse_moment(args, "created_from", zone=zone),
@@ -86,10 +86,9 @@ def parse_sort(args: Args, filters: OperationFilter, *, default: str) -> Sort:
 
 def chips(args: Args, *, exceptions: bool) -> list[tuple[str, str]]:
     """Give each filter in force in words, with the address of the list without it."""
-    return [
-        (f"{NAMES[name]}: {words}" if words else str(NAMES[name]), _url_without(name, value, exceptions=exceptions))
-        for name, value, words in _in_force(args)
-    ]
+    return lists.chips(
+        args, names=NAMES, word=_chip_word, without=lambda name, value: _url_without(name, value, exceptions=exceptions)
+    )
 
 
 def listed(**parameters: Any) -> str:
@@ -112,24 +111,14 @@ def word_of(name: str, value: str) -> str:
     return label(name, value) if name in {"state", "verdict", "cause"} else visible(value)
 
 
-def _in_force(args: Args) -> Iterator[tuple[str, str, str]]:
-    """Each parameter with a value that says something, and its words."""
-    for name in NAMES:
-        for value in dict.fromkeys(value for value in args.getlist(name) if value.strip()):
-            yield from _with_words(args, name, value)
-
-
-def _with_words(args: Args, name: str, value: str) -> Iterator[tuple[str, str, str]]:
+def _chip_word(name: str, value: str) -> str | None:
     if name == "overdue":
-        if value == "1":
-            yield name, value, ""
-    elif name in {"min_age", "max_age"}:
-        yield name, value, duration(parse_age(args, name))
-    elif name in {"created_from", "created_to", "confirmed_from"}:
-        at = parse_moment(args, name, zone=person_zone())
-        yield name, value, moment_title(at) if at else ""
-    else:
-        yield name, value, word_of(name, value)
+        return lists.flag_word(value)
+    if name in {"min_age", "max_age"}:
+        return duration(parse_age(request.args, name))
+    if name in {"created_from", "created_to", "confirmed_from"}:
+        return lists.moment_word(name)
+    return word_of(name, value)
 
 
 def _url_without(name: str, value: str, *, exceptions: bool) -> str:

@@ -23,11 +23,11 @@ from dashboard.queries.keyset import Page, Position, Sort
 from dashboard.queries.operations import NONE, OPEN_ONLY_SORTS, SORTS, UNASSIGNED, Choices, Group, OperationFilter
 from dashboard.queries.totals import Total
 from dashboard.web.context import actor, read, requires
-from dashboard.web.filters import page_urls, parse_position, url_with
-from dashboard.web.formatting import number, person_zone
+from dashboard.web.filters import ME, parse_position, url_with
+from dashboard.web.formatting import counted, person_zone
+from dashboard.web.lists import Look, field, paged
 from dashboard.web.operation_filters import (
     CAUSES,
-    ME,
     NAMES,
     OPEN_STATES,
     VERDICTS,
@@ -91,7 +91,7 @@ def _show(template: str, *, exceptions: bool) -> str:
         template,
         listing=listing,
         rows=[(row, _why(row, now=listing.now)) for row in listing.page.rows],
-        urls=page_urls(listing.page),
+        **paged(listing.page, position),
         chips=chips(args, exceptions=exceptions),
         total=_in_words(listing.total, searched=filters.query is not None),
         order=ORDERS[sort.name],
@@ -99,9 +99,7 @@ def _show(template: str, *, exceptions: bool) -> str:
         form=_form(listing),
         columns=_columns(listing),
         open_states=OPEN_STATES,
-        groups=[_group(group, filters) for group in listing.groups],
-        all_url=url_with(type=None, verdict=None, cause=None),
-        first_url=url_with(),
+        looks_at=_looks(listing),
     )
 
 
@@ -142,7 +140,7 @@ def _why(row: Any, *, now: datetime) -> tuple[Why, ...]:
 def _in_words(total: Total, *, searched: bool) -> str:
     """Say how many there are; a capped count, and a search that reached its limit, may have more."""
     beyond = total.capped or (searched and total.value >= SEARCH_LIMIT)
-    count = number(total.value) + ("+" if beyond else "")
+    count = counted(Total(total.value, capped=beyond))
     return str(ngettext("%(count)s operation", "%(count)s operations", total.value, count=count))
 
 
@@ -150,28 +148,20 @@ def _form(listing: Listing) -> dict[str, Any]:
     """What the filter form offers, by parameter: (value, word) pairs and what is chosen of them."""
     filters, open_work = listing.filters, listing.choices
     sorts = [name for name in SORTS if filters.only_open or name not in OPEN_ONLY_SORTS]
+    offered: dict[str, Iterable[str]] = {
+        "state": OPEN_STATES if filters.exceptions else State,
+        "type": open_work.types,
+        "tenant": open_work.tenants,
+        "destination": open_work.destinations,
+        "verdict": (*VERDICTS, NONE),
+        "cause": (*CAUSES, NONE),
+        "assigned": (ME, UNASSIGNED),
+    }
     return {
-        "state": _field("state", OPEN_STATES if filters.exceptions else State),
-        "type": _field("type", open_work.types),
-        "tenant": _field("tenant", open_work.tenants),
-        "destination": _field("destination", open_work.destinations),
-        "verdict": _field("verdict", (*VERDICTS, NONE)),
-        "cause": _field("cause", (*CAUSES, NONE)),
-        "assigned": _field("assigned", (ME, UNASSIGNED)),
+        **{name: field(name, options, names=NAMES, word=word_of) for name, options in offered.items()},
         "ages": AGES,
         "sorts": [(name, ORDERS[name]) for name in sorts],
         "more": sum(bool(request.args.get(name)) for name in MORE),
-    }
-
-
-def _field(name: str, options: Iterable[str]) -> dict[str, Any]:
-    chosen = [value for value in request.args.getlist(name) if value]
-    every = dict.fromkeys((*(str(option) for option in options), *chosen))
-    return {
-        "name": name,
-        "label": NAMES[name],
-        "options": [(value, word_of(name, value)) for value in every],
-        "chosen": chosen,
     }
 
 
@@ -186,11 +176,19 @@ def _columns(listing: Listing) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _group(group: Group, filters: OperationFilter) -> tuple[str, str, int, bool]:
-    """A group of what failed alike: address, words, size, and whether the list shows just it."""
+def _looks(listing: Listing) -> list[Look]:
+    """All, and each group of what failed alike; none where nothing is grouped."""
+    found = [_look(group, listing.filters) for group in listing.groups]
+    every = url_with(type=None, verdict=None, cause=None)
+    only = not any(look.chosen for look in found)
+    return [Look(every, str(gettext("All")), listing.ungrouped, only), *found] if found else []
+
+
+def _look(group: Group, filters: OperationFilter) -> Look:
     verdict, cause = group.verdict or NONE, group.cause or NONE
     words = [word_of("type", group.type)]
     words += [word_of(name, value) for name, value in (("verdict", verdict), ("cause", cause)) if value != NONE]
     chosen = filters.types == {group.type} and filters.verdicts == {verdict} and filters.causes == {cause}
     url = url_with(type=group.type, verdict=verdict, cause=cause)
-    return url, " · ".join(words) if len(words) > 1 else f"{words[0]} · {gettext('not classified')}", group.size, chosen
+    told = " · ".join(words) if len(words) > 1 else f"{words[0]} · {gettext('not classified')}"
+    return Look(url, told, Total(group.size, capped=False), chosen)

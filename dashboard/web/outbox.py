@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext, ngettext
+from flask_babel import LazyString, gettext, lazy_gettext, ngettext
 from sqlalchemy.orm import Session
 
 from dashboard.db import clock
@@ -17,19 +17,18 @@ from dashboard.domain.text import visible
 from dashboard.models import OutboxMessage
 from dashboard.queries import outbox as queries
 from dashboard.queries.outbox import Figures, MessageFilter
+from dashboard.queries.totals import Total
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.filters import (
     Args,
-    page_urls,
     parse_choice,
     parse_flag,
     parse_position,
     parse_text,
-    url_with,
-    url_without,
 )
-from dashboard.web.formatting import capped
+from dashboard.web.formatting import counted
 from dashboard.web.labels import label
+from dashboard.web.lists import Look, chips, field, paged
 
 blueprint = Blueprint("outbox", __name__, url_prefix="/outbox")
 
@@ -37,6 +36,7 @@ LONGEST_SINK = 64
 LONGEST_KEY = 255
 SHOWN_PAYLOAD = 20_000
 ORDERS = ("oldest", "newest")
+NAMES: dict[str, LazyString] = {"sink": lazy_gettext("Sink"), "q": lazy_gettext("Key")}
 
 
 @blueprint.get("")
@@ -61,17 +61,12 @@ def index() -> ResponseReturnValue:
         filters=filters,
         figures=figures,
         oldest_age=now - figures.oldest_at if figures.oldest_at else None,
-        page=page,
-        total=ngettext(
-            "%(count)s message", "%(count)s messages", total.value, count=capped(total.value + total.capped)
-        ),
-        looks=_looks(figures, filters),
-        urls=page_urls(page),
-        first_url=url_with(),
-        limit=position.limit,
+        **paged(page, position),
+        total=ngettext("%(count)s message", "%(count)s messages", total.value, count=counted(total)),
+        looks_at=_looks(figures, filters),
         oldest_first=oldest_first,
-        chips=_chips(filters),
-        sinks=sorted({*known, *waiting, *([filters.sink] if filters.sink else [])}),
+        chips=chips(request.args, names=NAMES, word=_word),
+        sinks=field("sink", sorted({*known, *waiting}), names=NAMES, word=_word),
         away=away,
         unserved=[name for name in waiting if name not in known],
         now=now,
@@ -155,28 +150,22 @@ def _oldest_first(args: Args, filters: MessageFilter) -> bool:
     return chosen == "oldest" if chosen else filters.state in {MessageState.PENDING, MessageState.DEAD}
 
 
-def _looks(figures: Figures, filters: MessageFilter) -> list[tuple[str, str, int | None, bool]]:
-    """The looks at the outbox: address, words, how many, and whether it is this one."""
+def _looks(figures: Figures, filters: MessageFilter) -> list[Look]:
     counts = {MessageState.PENDING: figures.pending, MessageState.DEAD: figures.dead}
-    found: list[tuple[str, str, int | None, bool]] = [
-        (
+    found = [
+        Look(
             url_for("outbox.index", state=state.value),
             label("message_state", state),
-            counts.get(state),
+            Total(counts[state], capped=False) if state in counts else None,
             filters == MessageFilter(state.value),
         )
         for state in (MessageState.PENDING, MessageState.DEAD, MessageState.PUBLISHED, MessageState.DISCARDED)
     ]
     held_up = url_for("outbox.index", state="pending", held_up=1)
-    found.insert(1, (held_up, str(gettext("Held up")), figures.held_up, filters == MessageFilter(held_up=True)))
+    size = Total(figures.held_up, capped=False)
+    found.insert(1, Look(held_up, str(gettext("Held up")), size, filters == MessageFilter(held_up=True)))
     return found
 
 
-def _chips(filters: MessageFilter) -> list[tuple[str, str]]:
-    """Each filter in force in words, with the address of the list without it."""
-    found = []
-    if filters.sink:
-        found.append((gettext("Sink: %(name)s", name=filters.sink), url_without("sink")))
-    if filters.key:
-        found.append((gettext("Key: %(name)s", name=filters.key), url_without("q")))
-    return found
+def _word(_name: str, value: str) -> str:
+    return visible(value)

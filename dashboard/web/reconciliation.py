@@ -8,13 +8,13 @@ from flask_babel import LazyString, lazy_gettext
 from dashboard.domain.permissions import Permission, Scope, scopes
 from dashboard.models import ReconciliationRun
 from dashboard.queries import reconciliation as queries
+from dashboard.queries.keyset import LARGEST_NUMBER
 from dashboard.queries.reconciliation import FOUND, ORIGINS, SKIPPED, Counts, RunFilter
 from dashboard.web.context import actor, read, requires
-from dashboard.web.filters import Args, page_urls, parse_choice, parse_choice_set, parse_position, url_with, url_without
+from dashboard.web.filters import Args, parse_choice, parse_choice_set, parse_position, url_without
 from dashboard.web.findings import done, said
 from dashboard.web.labels import label
-
-LARGEST_NUMBER = 2**63 - 1
+from dashboard.web.lists import paged
 
 blueprint = Blueprint("reconciliation", __name__, url_prefix="/reconciliation")
 blueprint.add_app_template_filter(said, "finding_said")
@@ -57,10 +57,9 @@ def index() -> str:
     return render_template(
         "reconciliation/index.html",
         runs=[(run, counts.get(run.id, Counts()), _figures(run, counts.get(run.id, Counts()))) for run in runs],
-        urls=page_urls(page),
-        first_url=url_with(),
+        **paged(page, position),
+        chips=(),
         origins=[("", str(lazy_gettext("Anywhere"))), *((name, str(word)) for name, word in ORIGIN_WORDS.items())],
-        limit=position.limit,
         sees_everything=Scope(None, None) in seen,
     )
 
@@ -80,11 +79,8 @@ def show(number: int) -> str:
         run=run,
         counts=counts,
         figures=_figures(run, counts),
-        page=page,
-        urls=page_urls(page),
-        first_url=url_with(),
+        **paged(page, position),
         chips=_chips(request.args),
-        limit=position.limit,
     )
 
 

@@ -50,3 +50,9 @@ def test_hostile_text_is_text(sign_in: SignIn, sqlite_database: Database) -> Non
 def test_people_of_one_tenant_do_not_see_what_has_none(sign_in: SignIn) -> None:
     answer = sign_in(None, Grant(Role.MANAGER, "tienda-es")).get("/evidence")
     assert (answer.status_code, heading(answer)) == (403, "Not allowed")
+
+
+def test_the_filter_says_which_match_is_chosen(sign_in: SignIn) -> None:
+    page = sign_in("support").page("/evidence?match=several")
+    [chosen] = [each for each in page.iter("span") if each.get("id") == "match-chosen"]
+    assert text_of(chosen) == "Fits several"

@@ -8,6 +8,7 @@ import pytest
 from flask import Flask, g, render_template_string
 from markupsafe import Markup
 
+from dashboard.queries.totals import Total
 from dashboard.services.users import Person
 from dashboard.web import formatting
 
@@ -95,9 +96,12 @@ def test_money_is_exact_and_in_the_persons_language(amount: str | None, currency
     assert formatting.money(amount, currency) == shown
 
 
-@pytest.mark.parametrize(("count", "shown"), [(0, "0"), (9999, "9,999"), (10_000, "10,000"), (10_001, "10,000+")])
-def test_counts_of_history_are_capped(count: int, shown: str) -> None:
-    assert formatting.capped(count) == shown
+@pytest.mark.parametrize(
+    ("total", "shown"),
+    [(Total(0, capped=False), "0"), (Total(12_345, capped=False), "12,345"), (Total(10_000, capped=True), "10,000+")],
+)
+def test_a_count_says_where_counting_stopped(total: Total, shown: str) -> None:
+    assert formatting.counted(total) == shown
 
 
 def test_shares_are_shown_as_percentages() -> None:
