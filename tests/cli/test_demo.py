@@ -61,6 +61,8 @@ def test_it_serves_beside_a_taken_port_and_sigterm_ends_it_cleanly(folder: Path)
 
 
 def test_ctrl_c_ends_it_cleanly(folder: Path) -> None:
+    # Where the tests run in the background, Ctrl-C is ignored, and a child would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with started(folder, "demo", "--port", "18600") as process:
         assert is_answering(address_of(process))
         process.send_signal(signal.SIGINT)
