@@ -1,4 +1,4 @@
-"""Who may do what: roles give permissions, grants bind a role to a tenant and a type.
+"""Who may do what: roles give permissions, grants bind a role, or what a token may do, to a tenant and a type.
 
 The table is the only source of permissions. Services ask `allows` for one operation and turn
 `scopes` into a filter for lists; both always agree, so what is counted is what can be opened.
@@ -23,7 +23,7 @@ class Role(StrEnum):
 
 
 class Permission(StrEnum):
-    """What a role may be allowed to do."""
+    """What a role or a token may be allowed to do; only tokens register, work and reserve."""
 
     BROWSE = "browse"
     NOTE = "note"
@@ -42,6 +42,9 @@ class Permission(StrEnum):
     AUDIT_ALL = "audit_all"
     EXPORT = "export"
     ADMINISTER = "administer"
+    REGISTER = "register"
+    WORK = "work"
+    RESERVE = "reserve"
 
 
 _SUPPORT = frozenset(
@@ -83,6 +86,15 @@ ROLE_PERMISSIONS: Mapping[Role, frozenset[Permission]] = MappingProxyType(
     }
 )
 
+# Handing out rights, and what needs the judgement of a certain person, is never done by a program.
+TOKEN_PERMISSIONS: frozenset[Permission] = frozenset(Permission) - {
+    Permission.ADMINISTER,
+    Permission.APPROVE_ABOVE_LIMIT,
+    Permission.AUDIT_ALL,
+    Permission.OVERRIDE,
+    Permission.REVEAL,
+}
+
 ACTION_PERMISSION: Mapping[ActionName, Permission] = MappingProxyType(
     {
         ActionName.REQUEUE: Permission.EXECUTE,
@@ -113,16 +125,24 @@ class Scope:
 
 @dataclass(frozen=True)
 class Grant:
-    """A role given to a person for one tenant or all (None), one type or all (None)."""
+    """A role of a person, or the permissions of a token, for one tenant or all (None), one type or all (None).
 
-    role: Role
+    A token has no role, and a person has no permissions but those of the role.
+    """
+
+    role: Role | None
     tenant: str | None = None
     type: str | None = None
+    permissions: frozenset[Permission] = frozenset()
 
     @property
     def scope(self) -> Scope:
         """The operations this grant is about."""
         return Scope(self.tenant, self.type)
+
+    def gives(self, permission: Permission) -> bool:
+        """Tell whether the permission is among what is granted, whatever the scope."""
+        return permission in (self.permissions if self.role is None else ROLE_PERMISSIONS[self.role])
 
 
 @dataclass(frozen=True)
@@ -138,20 +158,17 @@ class Actor:
 
 def holds(grants: Iterable[Grant], permission: Permission) -> bool:
     """Tell whether any grant gives the permission anywhere."""
-    return any(permission in ROLE_PERMISSIONS[grant.role] for grant in grants)
+    return any(grant.gives(permission) for grant in grants)
 
 
 def allows(grants: Iterable[Grant], permission: Permission, *, tenant: str, type: str) -> bool:  # noqa: A002
     """Tell whether a grant gives the permission for operations of this tenant and type."""
-    return any(
-        permission in ROLE_PERMISSIONS[grant.role] and grant.scope.includes(tenant=tenant, type=type)
-        for grant in grants
-    )
+    return any(grant.gives(permission) and grant.scope.includes(tenant=tenant, type=type) for grant in grants)
 
 
 def scopes(grants: Iterable[Grant], permission: Permission) -> tuple[Scope, ...]:
     """Return where the permission holds, sorted and without scopes that another one covers."""
-    found = {grant.scope for grant in grants if permission in ROLE_PERMISSIONS[grant.role]}
+    found = {grant.scope for grant in grants if grant.gives(permission)}
     kept = [scope for scope in found if not any(other.covers(scope) for other in found - {scope})]
     return tuple(sorted(kept, key=_scope_order))
 

@@ -260,8 +260,8 @@ def _grant(row: UserGrant) -> Grant:
 
 
 def _row(user_id: int, grant: Grant, now: datetime) -> UserGrant:
-    return UserGrant(user_id=user_id, role=grant.role.value, tenant=grant.tenant, type=grant.type, created_at=now)
+    return UserGrant(user_id=user_id, role=str(grant.role), tenant=grant.tenant, type=grant.type, created_at=now)
 
 
 def _told(grants: Iterable[Grant]) -> list[dict[str, str | None]]:
-    return [{"role": grant.role.value, "tenant": grant.tenant, "type": grant.type} for grant in grants]
+    return [{"role": grant.role, "tenant": grant.tenant, "type": grant.type} for grant in grants]

@@ -5,18 +5,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.actions import ActionName
-from dashboard.domain.permissions import ACTION_PERMISSION, Grant, Permission, Role, Scope, allows, holds, scopes
+from dashboard.domain.permissions import (
+    ACTION_PERMISSION,
+    TOKEN_PERMISSIONS,
+    Grant,
+    Permission,
+    Role,
+    Scope,
+    allows,
+    holds,
+    scopes,
+)
 
 tenants = st.sampled_from(["loja", "shop", "tienda"])
 types = st.sampled_from(["charge", "refund", "sync"])
-grant_lists = st.lists(st.builds(Grant, st.sampled_from(Role), st.none() | tenants, st.none() | types), max_size=8)
 permissions = st.sampled_from(Permission)
+of_people = st.builds(Grant, st.sampled_from(Role), st.none() | tenants, st.none() | types)
+of_tokens = st.builds(Grant, st.none(), tenants, st.none() | types, st.frozensets(permissions))
+grant_lists = st.lists(of_people | of_tokens, max_size=8)
 
 # The table of design section 9, written out a second time on purpose: S, O, M, A.
 DESIGN = {
     "browse": "SOM", "note": "SOM", "claim": "SOM", "check": "SOM", "escalate": "SOM", "propose": "SOM",
     "execute": "OM", "approve": "OM", "approve_above_limit": "M", "override": "M", "reopen": "M", "reveal": "OM",
     "audit_own": "SOMA", "audit_scope": "MA", "audit_all": "A", "export": "SOMA", "administer": "A",
+    "register": "", "work": "", "reserve": "",
 }  # fmt: skip
 
 
@@ -75,13 +88,23 @@ def test_the_order_of_grants_does_not_matter(grants: list[Grant], permission: Pe
     assert scopes(grants, permission) == scopes([*reversed(grants), *grants], permission)
 
 
-@given(
-    grant_lists,
-    st.builds(Grant, st.sampled_from(Role), st.none() | tenants, st.none() | types),
-    permissions,
-    tenants,
-    types,
-)
+def test_a_token_has_what_it_was_given_and_no_more() -> None:
+    token = [Grant(None, "shop", None, frozenset({Permission.REGISTER}))]
+    assert [permission for permission in Permission if holds(token, permission)] == [Permission.REGISTER]
+    assert not allows(token, Permission.REGISTER, tenant="loja", type="charge")
+
+
+def test_no_token_hands_out_rights_or_overrides() -> None:
+    assert frozenset(Permission) - TOKEN_PERMISSIONS == {
+        Permission.ADMINISTER,
+        Permission.APPROVE_ABOVE_LIMIT,
+        Permission.AUDIT_ALL,
+        Permission.OVERRIDE,
+        Permission.REVEAL,
+    }
+
+
+@given(grant_lists, of_people | of_tokens, permissions, tenants, types)
 def test_another_grant_never_takes_away(
     grants: list[Grant], more: Grant, permission: Permission, tenant: str, kind: str
 ) -> None:
