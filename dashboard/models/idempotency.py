@@ -12,12 +12,15 @@ from dashboard.models.record import INNODB, Record, RowId
 
 UNSETTLED_SQL = "CASE WHEN state IN ('processing', 'pending') THEN 1 END"
 CONFLICTED_SQL = "CASE WHEN conflict_count > 0 THEN 1 END"
+KEPT_SQL = "CASE WHEN state IN ('completed', 'failed') AND purged_at IS NULL THEN 1 END"
 
 
 class IdempotencyRecord(Record):
     """A request key in its scope.
 
-    `is_open` is 1 until the outcome is known; `conflicted` is 1 once another body came under the key.
+    `is_open` is 1 until the outcome is known; `conflicted` is 1 once another body came under the key;
+    `kept` is 1 from then until its answer is purged. What is left then is a tombstone: no body, no headers, no
+    digests, but the fingerprint, state and times that keep a late repeat from being new.
     """
 
     __tablename__ = "idempotency_records"
@@ -49,3 +52,5 @@ class IdempotencyRecord(Record):
     updated_at: Mapped[datetime] = mapped_column(UTCDateTime)
     completed_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
     expires_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    purged_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    kept: Mapped[int | None] = mapped_column(SmallInteger, Computed(KEPT_SQL, persisted=True))

@@ -8,17 +8,24 @@ from sqlalchemy.dialects.mysql import LONGBLOB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dashboard.db import ExactText, JSONColumn, LongText, UTCDateTime
-from dashboard.domain.states import OPEN
+from dashboard.domain.states import OPEN, TERMINAL
 from dashboard.models.record import INNODB, Record, RowId
 
 OPEN_STATES_SQL = ", ".join(f"'{state.value}'" for state in sorted(OPEN))
 IS_OPEN_SQL = f"CASE WHEN state IN ({OPEN_STATES_SQL}) THEN 1 END"
+ENDED_STATES_SQL = ", ".join(f"'{state.value}'" for state in sorted(TERMINAL))
+SETTLED_SINCE_SQL = (
+    f"CASE WHEN state IN ({ENDED_STATES_SQL}) AND (purged_at IS NULL OR purged_at < state_since) THEN state_since END"
+)
 
 Bytes = LargeBinary().with_variant(LONGBLOB(), "mysql", "mariadb")
 
 
 class Operation(Record):
-    """One business intention with an effect outside; `is_open` is 1 while it is not terminal, else NULL."""
+    """One business intention with an effect outside; `is_open` is 1 while it is not terminal, else NULL.
+
+    `settled_since` is its `state_since` from its end until its evidence is purged (`purged_at`), else NULL.
+    """
 
     __tablename__ = "operations"
 
@@ -57,6 +64,8 @@ class Operation(Record):
     state_since: Mapped[datetime] = mapped_column(UTCDateTime)
     updated_at: Mapped[datetime] = mapped_column(UTCDateTime)
     confirmed_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    purged_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    settled_since: Mapped[datetime | None] = mapped_column(UTCDateTime, Computed(SETTLED_SINCE_SQL, persisted=True))
 
 
 class OperationEvent(Record):
