@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, String, Text, create_engine, event, make_url, text
 from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.engine import URL, Dialect
@@ -30,6 +31,12 @@ RETRYABLE_SQLSTATES = frozenset({"40001", "40P01"})
 RETRYABLE_ERRNOS = frozenset({1213, 1205, 1020})
 ATTEMPTS = 6
 FIRST_PAUSE_SECONDS = 0.02
+CLOCKS = {
+    "postgresql": "clock_timestamp()",
+    "mysql": "UTC_TIMESTAMP(6)",
+    # In the form in which timestamps are stored there.
+    "sqlite": "strftime('%Y-%m-%d %H:%M:%f000', 'now')",
+}
 BUSY_TIMEOUT_MS = 5000
 
 _open_units: ContextVar[int] = ContextVar("open_units", default=0)
@@ -220,6 +227,11 @@ def clock(session: Session) -> datetime:
         return naive.replace(tzinfo=UTC)
     stamp: str = session.execute(text("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")).scalar_one()
     return datetime.fromisoformat(stamp).replace(tzinfo=UTC)
+
+
+def clock_column(session: Session) -> sa.ColumnElement[datetime]:
+    """The database's own time as a column, for a statement that would otherwise need a second one to ask for it."""
+    return sa.type_coerce(sa.literal_column(CLOCKS[session.get_bind().dialect.name]), UTCDateTime)
 
 
 def _create_engine(url: URL, *, pool_size: int, timeout: int | None) -> Engine:

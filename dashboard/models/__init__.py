@@ -13,16 +13,20 @@ from dashboard.models.reconciliation import (
     ReconciliationRun,
 )
 from dashboard.models.record import Record
-from dashboard.models.users import User, UserGrant
+from dashboard.models.tokens import ApiToken
+from dashboard.models.users import Identity, User, UserGrant, UserSession
 
 __all__ = [
     "Action",
+    "ApiToken",
+    "Approval",
     "AuditEntry",
     "AuditHead",
     "AwaySink",
     "DestinationBudget",
     "EvidenceItem",
     "IdempotencyRecord",
+    "Identity",
     "Operation",
     "OperationEvent",
     "OperationPayload",
@@ -34,4 +38,5 @@ __all__ = [
     "Record",
     "User",
     "UserGrant",
+    "UserSession",
 ]
