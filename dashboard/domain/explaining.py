@@ -128,3 +128,5 @@ def _keeping(policy: TypePolicy) -> Iterator[Statement]:
     yield Statement(Section.KEEPING, "retention", {"retention": policy.retention})
     if policy.redact:
         yield Statement(Section.KEEPING, "redacted", {"paths": ", ".join(policy.redact)})
+    if policy.mask:
+        yield Statement(Section.KEEPING, "masked", {"paths": ", ".join(policy.mask)})

@@ -3,7 +3,7 @@
 Policies are read from a file by `dashboard.services.policies`; here are their values and what follows from them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -11,6 +11,8 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from dashboard.domain.evidence_sources import EvidenceFile, Receipts
+from dashboard.domain.masking import Hiding, hiding_of, reads_masked
+from dashboard.domain.redaction import both_sides
 from dashboard.domain.verdicts import Verdict
 
 DEFAULT = "default"
@@ -87,11 +89,15 @@ class ProbeRule:
 
 @dataclass(frozen=True)
 class Approvals:
-    """How many second people an action needs; above `manager_above` (by currency) one must be a manager."""
+    """How many second people an action needs; above `manager_above` (by currency) one must be a manager.
+
+    `notify` names the sink that is told of proposals.
+    """
 
     needed: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     expires: timedelta = timedelta(hours=24)
     manager_above: Mapping[str, Decimal] = field(default_factory=lambda: MappingProxyType({}))
+    notify: str | None = None
 
 
 @dataclass(frozen=True)
@@ -161,9 +167,18 @@ class TypePolicy:
     probe: ProbeRule | None = None
     compare: tuple[Comparison, ...] = ()
     compensation: str | None = None
+    partial: bool = False
     approvals: Approvals = field(default_factory=Approvals)
     retention: timedelta = timedelta(days=400)
     redact: tuple[str, ...] = ()
+    mask: tuple[str, ...] = ()
+
+    def hiding(self, *sides: object, revealed: Collection[str] = ()) -> Hiding:
+        """What to keep from sight, less the `revealed` masks; `sides` hold the values that free text may repeat."""
+        paths = tuple(path for path in self.mask if path not in revealed)
+        # A compared field may go by another name than the one it is read from.
+        named = (one.field for one in self.compare if reads_masked(f"{one.expected} {one.actual}", paths=paths))
+        return hiding_of(redact=both_sides(self.redact), mask=(*paths, *named), sides=sides)
 
 
 @dataclass(frozen=True)

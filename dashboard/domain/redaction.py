@@ -101,15 +101,16 @@ def redact_text(text: str) -> str:
 
 def is_secret_name(name: str) -> bool:
     """Tell whether a field of this name holds a secret; case, '-' and '_' make no difference."""
-    folded = f"_{_fold(name)}_"
+    folded = f"_{fold(name)}_"
     return any(f"_{secret}_" in folded for secret in SECRET_NAMES)
 
 
 def _folded(paths: Iterable[str]) -> "frozenset[_Path]":
-    return frozenset(tuple(_fold(part) for part in path.split(".")) for path in paths)
+    return frozenset(tuple(fold(part) for part in path.split(".")) for path in paths)
 
 
-def _fold(name: str) -> str:
+def fold(name: str) -> str:
+    """A field's name in the spelling that all its spellings share: case, '-' and '_' make no difference."""
     return _NOT_WORD.sub("_", _WORD_START.sub("_", name).lower()).strip("_")
 
 
@@ -137,7 +138,7 @@ def _redact_mapping(
     kept: dict[str, object] = {}
     for key, item in value.items():
         name = str(key)
-        inner = (*path, _fold(name))
+        inner = (*path, fold(name))
         secret = is_secret_name(name) or inner in hidden or (named_secret and inner[-1] == "value")
         kept[redact_text(name)] = REDACTED if secret else _redact(item, inner, hidden, depth + 1)
     return kept

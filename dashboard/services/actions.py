@@ -22,7 +22,6 @@ from dashboard.domain.errors import (
     TransitionError,
 )
 from dashboard.domain.permissions import Actor, Permission, scopes
-from dashboard.domain.redaction import both_sides
 from dashboard.domain.risk import RiskAssessment, assess_duplication
 from dashboard.domain.states import Cause, State, Trigger, known, targets
 from dashboard.domain.text import is_operation_id
@@ -173,7 +172,7 @@ def _execute(
         idempotency_key=form.idempotency_key,
         risk=assess(operation, request.action, policies=request.policies, now=now),
         policy_hash=request.policies.hash,
-        hidden=both_sides(request.policies.of(operation.type).redact),
+        hidden=request.policies.of(operation.type).hiding(operation.expected),
         now=now,
     )
     planned = _compensation(session, operation, request)

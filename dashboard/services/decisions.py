@@ -7,8 +7,9 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from dashboard.domain.actions import ActionName, Evidence
+from dashboard.domain.masking import Hiding, hide
 from dashboard.domain.permissions import Actor
-from dashboard.domain.redaction import redact_fields, redact_text
+from dashboard.domain.redaction import redact_text
 from dashboard.domain.risk import RiskAssessment
 from dashboard.domain.states import Trigger
 from dashboard.models import Action, Operation
@@ -23,7 +24,7 @@ ASKS_OUTSIDE = frozenset({ActionName.REQUEUE, ActionName.COMPENSATE})
 class Decision:
     """A person's checked wish: who, what, on which evidence, at which risk and under which policy version.
 
-    `hidden` are the paths of fields that the policy keeps out of what is stored.
+    `hidden` is what the policy keeps out of what is stored.
     """
 
     actor: Actor
@@ -32,7 +33,7 @@ class Decision:
     idempotency_key: str
     risk: RiskAssessment
     policy_hash: str | None
-    hidden: tuple[str, ...]
+    hidden: Hiding
     now: datetime
 
     def told(self) -> dict[str, object]:
@@ -135,7 +136,7 @@ def _new_action(session: Session, operation: Operation, decision: Decision) -> A
     )
 
 
-def _snapshot(session: Session, operation: Operation, *, hidden: tuple[str, ...]) -> dict[str, object]:
+def _snapshot(session: Session, operation: Operation, *, hidden: Hiding) -> dict[str, object]:
     """What was known when the person decided, frozen and without its secrets."""
     probe = last_probe(session, operation.id)
     snapshot = {
@@ -147,4 +148,4 @@ def _snapshot(session: Session, operation: Operation, *, hidden: tuple[str, ...]
         "expected": operation.expected,
         "actual": probe.actual if probe else None,
     }
-    return redact_fields(snapshot, paths=hidden)
+    return hide(snapshot, hidden)

@@ -65,11 +65,12 @@ def _type_policy(name: str, table: TypeTable, defaults: TypePolicy) -> TypePolic
         probe=_probe(table.probe) if table.probe else None,
         compare=tuple(Comparison(**dict(compared)) for compared in table.compare),
         compensation=table.compensation,
+        partial=table.partial,
     )
 
 
 def _with_rules(base: TypePolicy, rules: RulesTable) -> TypePolicy:
-    # Tables join key by key, and what is to be redacted adds up; all else replaces.
+    # Tables join key by key, and what is to be redacted or masked adds up; all else replaces.
     plain = ("mode", "deadline", "visibility_lag", "freshness", "retention")
     return replace(
         base,
@@ -79,6 +80,7 @@ def _with_rules(base: TypePolicy, rules: RulesTable) -> TypePolicy:
         on=MappingProxyType({**base.on, **(rules.on or {})}),
         approvals=_approvals(base.approvals, rules.approvals),
         redact=tuple(dict.fromkeys((*base.redact, *(rules.redact or ())))),
+        mask=tuple(dict.fromkeys((*base.mask, *(rules.mask or ())))),
     )
 
 
@@ -86,10 +88,12 @@ def _approvals(base: Approvals, table: ApprovalsTable | None) -> Approvals:
     given = _given(table)
     expires = given.pop("expires", base.expires)
     above = given.pop("manager_above", None) or {}
+    notify = given.pop("notify", base.notify)
     return Approvals(
         needed=MappingProxyType({**base.needed, **given}),
         expires=expires,
         manager_above=MappingProxyType({**base.manager_above, **above}),
+        notify=notify,
     )
 
 

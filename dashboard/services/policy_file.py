@@ -45,6 +45,7 @@ class ApprovalsTable(Table):
     reopen: Count | None = None
     expires: Wait | None = None
     manager_above: dict[Currency, Amount] | None = None
+    notify: Name | None = None
 
 
 class RulesTable(Table):
@@ -60,6 +61,7 @@ class RulesTable(Table):
     approvals: ApprovalsTable | None = None
     retention: Wait | None = None
     redact: tuple[Name, ...] | None = None
+    mask: tuple[Name, ...] | None = None
 
 
 class TypeTable(RulesTable):
@@ -73,6 +75,7 @@ class TypeTable(RulesTable):
     probe: AnyProbe | None = None
     compare: Comparisons = ()
     compensation: Name | None = None
+    partial: StrictBool = False
 
 
 class PolicyFile(Table):

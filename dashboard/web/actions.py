@@ -8,7 +8,6 @@ from flask_babel import LazyString, gettext, lazy_gettext, ngettext
 
 from dashboard.domain.actions import ActionName
 from dashboard.domain.permissions import Permission, scopes
-from dashboard.domain.redaction import both_sides
 from dashboard.queries import actions as queries
 from dashboard.queries.actions import OUTCOMES, STATES, ActionFilter
 from dashboard.queries.keyset import LARGEST_NUMBER
@@ -68,7 +67,7 @@ def show(number: int) -> str:
     with read() as session:
         found = queries.get_action(session, number, scopes=scopes(actor().grants, Permission.BROWSE))
     snapshot = found.Action.snapshot
-    hidden = both_sides(policies().of(found.Action.type).redact)
+    hidden = policies().of(found.Action.type).hiding(snapshot.get("expected"), snapshot.get("actual"))
     return render_template(
         "actions/show.html",
         found=found,

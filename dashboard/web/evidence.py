@@ -9,9 +9,9 @@ from flask_babel import LazyString, gettext, lazy_gettext, ngettext
 
 from dashboard.db import clock
 from dashboard.domain.errors import NotAllowedError
+from dashboard.domain.masking import hide, hiding_of
 from dashboard.domain.permissions import Permission, Scope, scopes
 from dashboard.domain.received import Match, Source
-from dashboard.domain.redaction import redact_fields
 from dashboard.domain.text import visible
 from dashboard.queries import evidence as queries
 from dashboard.queries.evidence import EvidenceFilter
@@ -98,7 +98,8 @@ def _word(name: str, value: str) -> str:
 
 def _told(content: dict[str, object]) -> list[tuple[str, str]]:
     """What the line says, without what policies hide of either side of an operation."""
-    hidden = {path.partition(".")[2] for policy in policies().types.values() for path in policy.redact}
-    hidden |= {path.partition(".")[2] for path in policies().defaults.redact}
-    told = redact_fields(content, paths=sorted(hidden - {""}))
+    every = (policies().defaults, *policies().types.values())
+    hidden = {path.partition(".")[2] for policy in every for path in policy.redact}
+    masked = {path for policy in every for path in policy.mask}
+    told = hide(content, hiding_of(redact=sorted(hidden - {""}), mask=sorted(masked)))
     return [(visible(name), visible(str(value))) for name, value in list(told.items())[:SHOWN_FIELDS]]

@@ -9,13 +9,14 @@ from sqlalchemy.orm import Session
 
 from dashboard.db import clock
 from dashboard.domain.keys import UNSETTLED, KeyState, is_stuck, resend
+from dashboard.domain.masking import mask
 from dashboard.domain.permissions import Permission, Scope, scopes
 from dashboard.domain.redaction import redact
 from dashboard.domain.text import visible
 from dashboard.queries import idempotency as queries
 from dashboard.queries.idempotency import RecordFilter
 from dashboard.queries.keyset import LARGEST_NUMBER
-from dashboard.web.context import actor, read, requires
+from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.filters import (
     Args,
     parse_choice_set,
@@ -82,6 +83,7 @@ def show(number: int) -> str:
         body = queries.body_of(session, number)
         operation = queries.operation_of(session, record, scopes=visible_scopes)
         now = clock(session)
+    masked = policies().of(operation.type if operation else record.operation).hiding().mask
     outcome = resend(
         record.state,
         status=record.response_status,
@@ -97,8 +99,8 @@ def show(number: int) -> str:
         again=again(outcome, record),
         stuck=_is_stuck(record, now=now),
         headers=headers_of(record.response_headers),
-        body=text_of(body),
-        resources=redact(record.resource_ids),
+        body=text_of(body, masked=masked),
+        resources=mask(redact(record.resource_ids), paths=masked),
         now=now,
     )
 

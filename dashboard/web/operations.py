@@ -1,6 +1,6 @@
 """One operation: what it is, what happened to it, what can be done, and the notes people leave on it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import uuid4
 
@@ -11,13 +11,13 @@ from flask_babel import gettext
 from dashboard.db import clock
 from dashboard.domain.errors import InvalidInputError, NotFoundError
 from dashboard.domain.exceptions import Why, why_here
+from dashboard.domain.masking import Hiding
 from dashboard.domain.permissions import Permission, scopes
-from dashboard.domain.redaction import both_sides
 from dashboard.domain.states import OPEN, Cause, State, known
 from dashboard.domain.verdicts import Verdict
 from dashboard.models import Operation
 from dashboard.queries.detail import Detail, detail_of
-from dashboard.queries.history import event_of
+from dashboard.queries.history import Probe, event_of, last_probe
 from dashboard.services import notes
 from dashboard.services.actions import find
 from dashboard.services.offers import offers
@@ -48,10 +48,11 @@ def event(operation_id: str, seq: int) -> str:
     with read() as session:
         operation = find(session, actor=actor(), operation_id=operation_id)
         found = event_of(session, operation.id, seq)
+        probe = last_probe(session, operation.id)
     if found is None:
         raise NotFoundError(operation_id=operation_id, seq=seq)
     return render_template(
-        "operations/event.html", operation=operation, event=event_row(found, hidden=_hidden(operation))
+        "operations/event.html", operation=operation, event=event_row(found, hidden=_hidden(operation, probe))
     )
 
 
@@ -87,7 +88,7 @@ def _page(operation_id: str, *, note: str = "", problem: str = "", came_back: bo
         detail = detail_of(session, operation, scopes=scopes(asking.grants, Permission.BROWSE))
         offered = offers(session, operation, actor=asking, policies=policies())
         now = clock(session)
-    hidden = _hidden(operation)
+    hidden = _hidden(operation, detail.probe)
     compared = checked_differences(operation.expected, detail.probe, hidden=hidden)
     return render_template(
         "operations/show.html",
@@ -131,6 +132,7 @@ def _why(operation: Operation, *, now: datetime) -> tuple[Why, ...]:
     )
 
 
-def _hidden(operation: Operation) -> tuple[str, ...]:
-    """The fields that policy keeps off the screen, wherever they are stored."""
-    return both_sides(policies().of(operation.type).redact)
+def _hidden(operation: Operation, probe: Probe | None = None, *, revealed: Collection[str] = ()) -> Hiding:
+    """What policy keeps off the screen, wherever it is stored."""
+    sides = (operation.expected, probe.actual if probe else None)
+    return policies().of(operation.type).hiding(*sides, revealed=revealed)

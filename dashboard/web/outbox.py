@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from dashboard.db import clock
 from dashboard.domain.errors import NotFoundError
+from dashboard.domain.masking import mask
 from dashboard.domain.messages import MessageState
 from dashboard.domain.permissions import Permission, allows, scopes
 from dashboard.domain.redaction import redact
@@ -118,9 +119,10 @@ def sentence_of(message: OutboxMessage, *, ahead: bool, behind: int, now: Any) -
 
 def payload_of(message: OutboxMessage) -> dict[str, Any]:
     """The payload as people read it: secrets taken out, hostile signs made visible, long ones cut."""
-    hidden = policies().of(message.type).redact
+    hidden = policies().of(message.type).hiding()
     try:
-        text = json.dumps(redact(json.loads(message.payload), paths=hidden), ensure_ascii=False, indent=2)
+        payload = mask(redact(json.loads(message.payload), paths=hidden.redact), paths=hidden.mask)
+        text = json.dumps(payload, ensure_ascii=False, indent=2)
     except (ValueError, RecursionError):
         return {"text": None, "cut": False}
     return {"text": visible(text[:SHOWN_PAYLOAD]), "cut": len(text) > SHOWN_PAYLOAD}

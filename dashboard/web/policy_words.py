@@ -79,6 +79,7 @@ SENTENCES: Mapping[str, LazyString] = {
     # What is kept
     "retention": lazy_gettext("It is kept for %(retention)s after its end."),
     "redacted": lazy_gettext("Never stored, beside what looks like a secret: %(paths)s."),
+    "masked": lazy_gettext("Shown only to who reveals it, which is recorded: %(paths)s."),
 }
 
 ShowAmount = Callable[[Decimal, str], str]

@@ -2,13 +2,14 @@
 
 import codecs
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from flask_babel import gettext
 
 from dashboard.domain.keys import Resend
+from dashboard.domain.masking import mask_body
 from dashboard.domain.redaction import redact, redact_text
 from dashboard.domain.text import visible
 from dashboard.models import IdempotencyRecord
@@ -76,8 +77,11 @@ def headers_of(stored: object) -> list[tuple[str, str]]:
     return [(visible(_text(name)), visible(_text(value))) for name, value in shown]
 
 
-def text_of(body: Body | None) -> ShownBody | None:
-    """Give the beginning of a body as harmless text; what is not UTF-8 or holds a NUL is no text."""
+def text_of(body: Body | None, *, masked: Iterable[str] = ()) -> ShownBody | None:
+    """Give the beginning of a body as harmless text; what is not UTF-8 or holds a NUL is no text.
+
+    Where policy masks anything, a body too long to be taken apart is masked whole.
+    """
     if body is None:
         return None
     whole = len(body.start) == body.length
@@ -88,7 +92,7 @@ def text_of(body: Body | None) -> ShownBody | None:
         return ShownBody(body.length, None)
     if "\0" in text:
         return ShownBody(body.length, None)
-    text = redact_text(text)
+    text = mask_body(redact_text(text), paths=masked)
     return ShownBody(body.length, visible(text[:SHOWN_CHARACTERS]), cut=not whole or len(text) > SHOWN_CHARACTERS)
 
 

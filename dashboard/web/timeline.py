@@ -8,7 +8,7 @@ from typing import Any
 
 from flask_babel import gettext
 
-from dashboard.domain.redaction import redact_fields, redact_text
+from dashboard.domain.masking import Hiding, hide, hide_text
 from dashboard.domain.states import EventKind
 from dashboard.queries.history import TimelineEntry
 from dashboard.web.labels import label
@@ -33,15 +33,14 @@ class Row:
     verdict: str | None = None
 
 
-def timeline_rows(entries: Iterable[TimelineEntry], *, hidden: Iterable[str]) -> list[Row]:
+def timeline_rows(entries: Iterable[TimelineEntry], *, hidden: Hiding) -> list[Row]:
     """Give the events in words, their evidence cut to what can be read in passing."""
-    paths = tuple(hidden)
-    return [event_row(entry, hidden=paths, longest=SHOWN_EVIDENCE) for entry in entries]
+    return [event_row(entry, hidden=hidden, longest=SHOWN_EVIDENCE) for entry in entries]
 
 
-def event_row(entry: TimelineEntry, *, hidden: Iterable[str], longest: int | None = None) -> Row:
-    """Give one event in words; secrets are taken out again, whoever stored them."""
-    told = redact_fields(entry.evidence, paths=hidden) if isinstance(entry.evidence, Mapping) else {}
+def event_row(entry: TimelineEntry, *, hidden: Hiding, longest: int | None = None) -> Row:
+    """Give one event in words; secrets are taken out again, whoever stored them, and masked fields masked."""
+    told = hide(entry.evidence, hidden) if isinstance(entry.evidence, Mapping) else {}
     evidence = _evidence(entry, told)
     verdict = told.get("verdict") if entry.kind == EventKind.PROBE else None
     return Row(
@@ -50,7 +49,7 @@ def event_row(entry: TimelineEntry, *, hidden: Iterable[str], longest: int | Non
         title=_title(entry, told),
         by=" · ".join(part for part in (label("actor", entry.actor_kind), entry.actor_id) if part),
         basis=_basis(told),
-        reason=redact_text(entry.reason or ""),
+        reason=hide_text(entry.reason or "", hidden),
         evidence=evidence[:longest],
         cut=entry.reason_cut or len(evidence) > len(evidence[:longest]),
         policy_hash=entry.policy_hash,
