@@ -2,7 +2,7 @@
 
 from dashboard.models.actions import Action
 from dashboard.models.audit import AuditEntry, AuditHead
-from dashboard.models.idempotency import IdempotencyRecord
+from dashboard.models.idempotency import IdempotencyConflict, IdempotencyRecord
 from dashboard.models.operations import Operation, OperationEvent, OperationPayload
 from dashboard.models.outbox import AwaySink, OutboxDecision, OutboxMessage
 from dashboard.models.reconciliation import (
@@ -25,6 +25,7 @@ __all__ = [
     "AwaySink",
     "DestinationBudget",
     "EvidenceItem",
+    "IdempotencyConflict",
     "IdempotencyRecord",
     "Identity",
     "Operation",

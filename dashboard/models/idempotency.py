@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Computed, Integer, SmallInteger, UniqueConstraint
+from sqlalchemy import Computed, ForeignKey, Index, Integer, SmallInteger, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dashboard.db import ExactText, JSONColumn, UTCDateTime
@@ -54,3 +54,18 @@ class IdempotencyRecord(Record):
     expires_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
     purged_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
     kept: Mapped[int | None] = mapped_column(SmallInteger, Computed(KEPT_SQL, persisted=True))
+
+
+class IdempotencyConflict(Record):
+    """Other content that came under a key; `fields` names what differed, never a value."""
+
+    __tablename__ = "idempotency_conflicts"
+    __table_args__ = (Index("ix_idempotency_conflicts_record", "record_id", "at", "id"), INNODB)
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    record_id: Mapped[int] = mapped_column(RowId, ForeignKey("idempotency_records.id", ondelete="CASCADE"))
+    at: Mapped[datetime] = mapped_column(UTCDateTime)
+    fingerprint: Mapped[str] = mapped_column(ExactText(64))
+    fields: Mapped[list[str] | None] = mapped_column(JSONColumn)
+    actor_id: Mapped[str | None] = mapped_column(ExactText(254))
+    correlation_id: Mapped[str | None] = mapped_column(ExactText(128))

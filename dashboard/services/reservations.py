@@ -1,0 +1,298 @@
+"""Reserving an idempotency key, and recording what came of the work behind it (design section 6).
+
+1. `reserve` inserts the record. Whoever inserted it owns the key: `Owned`, with a token and a lease.
+2. Everybody else learns what the key stands for: `Replay`, `Conflict` or `Unfinished`; the content is compared first.
+3. The owner does the work and says what came of it: `complete`, `fail`, `release` or `leave_pending`, each once.
+
+All of it runs in the caller's transaction and is never committed here. A reservation that is to be seen by others while
+the work is done is committed before the work; work that is wholly in this database may share its transaction.
+"""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Row
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from dashboard.domain.errors import LostRaceError, NotFoundError
+from dashboard.domain.fingerprint import FINGERPRINT_VERSION, differing_fields
+from dashboard.domain.keys import KeyState, Resend, resend
+from dashboard.domain.reservations import LEASE, RETENTION, Answer, Conflict, Outcome, Owned, Replay, Unfinished
+from dashboard.services import reservation_statements as statements
+
+MICROSECOND = timedelta(microseconds=1)
+SHORTEST_WAIT = timedelta(seconds=1)
+WAIT_FOR_PENDING = timedelta(seconds=30)
+# A key that stands for something else is tried again and again by a broken client; the count goes on.
+CONFLICTS_KEPT = 100
+# A record may go between our INSERT and our look at it, when its owner releases the key.
+ATTEMPTS = 10
+
+
+@dataclass(frozen=True)
+class Request:
+    """What asks for a key: its scope, the fingerprint of its content, and a digest for each field to name differences.
+
+    `local_only`: the work has no effect outside the transaction that completes the record, so an owner that went
+    silent may be replaced. `token` is made by the caller, so that after a cut connection it knows its own record.
+    """
+
+    tenant: str
+    operation: str
+    key: str
+    fingerprint: str
+    digests: Mapping[str, str] | None = None
+    lease: timedelta = LEASE
+    local_only: bool = False
+    correlation_id: str | None = None
+    operation_id: str | None = None
+    actor_id: str | None = None
+    token: str = ""
+
+
+def reserve(session: Session, request: Request) -> Outcome:
+    """Take the key, or learn what it stands for; conflicts and replays are counted on the record.
+
+    A conflict is lost with the transaction: commit it, whatever else you do.
+    """
+    token = request.token or secrets.token_hex(16)
+    for _attempt in range(ATTEMPTS):
+        number = insert_new(session, request, token=token)
+        if number is not None:
+            return Owned(number, request.tenant, request.operation, request.key, token)
+        found = meet(session, request, token=token)
+        if found is not None:
+            return found
+    raise LostRaceError(key=request.key)
+
+
+def insert_new(session: Session, request: Request, *, token: str) -> int | None:
+    """Insert the record and return its number, or None where the key is known."""
+    connection = session.connection()
+    values = {
+        **_scope(request),
+        "fingerprint": request.fingerprint,
+        "fingerprint_version": FINGERPRINT_VERSION,
+        "field_digests": dict(request.digests) if request.digests is not None else None,
+        "token": token,
+        "lease": request.lease // MICROSECOND,
+        "correlation_id": request.correlation_id,
+        "operation_id": request.operation_id,
+    }
+    inserting = statements.INSERTS[connection.dialect.name]
+    if connection.dialect.name != "mysql":
+        number: int | None = connection.execute(inserting, values).scalar()
+        return number
+    try:
+        return int(connection.execute(inserting, values).lastrowid)
+    except IntegrityError:
+        return None
+
+
+def meet(session: Session, request: Request, *, token: str) -> Outcome | None:
+    """Say what the known key stands for, content first; None where the record is gone again."""
+    row = session.connection().execute(statements.EXISTING, _scope(request)).one_or_none()
+    if row is None:
+        return None
+    if row.owner_token == token and row.state == KeyState.PROCESSING:
+        # The connection was cut while our own INSERT was committed.
+        return Owned(row.id, request.tenant, request.operation, request.key, token)
+    if (row.fingerprint_version, row.fingerprint) != (FINGERPRINT_VERSION, request.fingerprint):
+        return _conflict(session, row, request)
+    again = resend(
+        row.state, status=row.response_status, lease_until=row.lease_until, expires_at=row.expires_at, now=row.read_at
+    )
+    if again in {Resend.REPLAY, Resend.WITHOUT_ANSWER, Resend.EXPIRED}:
+        session.connection().execute(statements.REPLAYED, {"number": row.id})
+        return _replay(row, again)
+    if request.local_only and again is not Resend.IN_WORK:
+        return _retake(session, row, request, token=token)
+    return _unfinished(session, row, again)
+
+
+def read(session: Session, *, tenant: str, operation: str, key: str) -> Replay | Unfinished:
+    """What the key stands for, without counting anything; NotFoundError where it is not known."""
+    scope = {"tenant": tenant, "operation": operation, "key": key}
+    row = session.connection().execute(statements.READ, scope).one_or_none()
+    if row is None:
+        raise NotFoundError(key=key)
+    again = resend(
+        row.state, status=row.response_status, lease_until=row.lease_until, expires_at=row.expires_at, now=row.read_at
+    )
+    if again in {Resend.REPLAY, Resend.WITHOUT_ANSWER, Resend.EXPIRED}:
+        return _replay(row, again)
+    state = KeyState.PROCESSING if again is Resend.IN_WORK else KeyState.PENDING
+    return Unfinished(row.id, state, _retry_after(row, again))
+
+
+def complete(
+    session: Session,
+    owned: Owned,
+    answer: Answer | None,
+    *,
+    retention: timedelta = RETENTION,
+    resource_ids: Sequence[str] = (),
+    external_reference: str | None = None,
+    operation_id: str | None = None,
+) -> None:
+    """The work was done: keep its answer, from now for `retention`; None where it cannot be kept.
+
+    Raises LostRaceError, as all that follow, where the key is no longer ours; nothing was changed then.
+    """
+    _settle(
+        session,
+        owned,
+        KeyState.COMPLETED,
+        answer=answer,
+        retention=retention,
+        resource_ids=resource_ids,
+        external_reference=external_reference,
+        operation_id=operation_id,
+    )
+
+
+def fail(
+    session: Session,
+    owned: Owned,
+    answer: Answer | None,
+    *,
+    retention: timedelta = RETENTION,
+    external_reference: str | None = None,
+    operation_id: str | None = None,
+) -> None:
+    """The work ended without an effect and that is certain: keep its answer, such as a card that was declined."""
+    _settle(
+        session,
+        owned,
+        KeyState.FAILED,
+        answer=answer,
+        retention=retention,
+        external_reference=external_reference,
+        operation_id=operation_id,
+    )
+
+
+def release(session: Session, owned: Owned) -> None:
+    """Nothing was begun: the record goes, and the key may be used again as if it had never come."""
+    _ours(session, owned, statements.RELEASE)
+
+
+def leave_pending(
+    session: Session, owned: Owned, *, external_reference: str | None = None, operation_id: str | None = None
+) -> None:
+    """The effect may have happened: nobody runs this work again until it is known, and the reconciler settles it."""
+    _ours(session, owned, statements.LEAVE, reference=external_reference, bound_to=operation_id)
+
+
+def extend(session: Session, owned: Owned, *, lease: timedelta = LEASE) -> None:
+    """Hold the key for longer, from now."""
+    _ours(session, owned, statements.EXTEND, lease=lease // MICROSECOND)
+
+
+def bind(session: Session, owned: Owned, *, operation_id: str) -> None:
+    """Name the operation that the key stands for: the two are settled together."""
+    _ours(session, owned, statements.BIND, bound_to=operation_id)
+
+
+def lapse(session: Session, *, limit: int = 100) -> int:
+    """Make records whose owner went silent pending, so that they are seen and reconciled; returns how many."""
+    connection = session.connection()
+    numbers = connection.execute(statements.ENDED.limit(limit)).scalars().all()
+    return sum(connection.execute(statements.LAPSE, {"number": number}).rowcount for number in numbers)
+
+
+def _scope(request: Request) -> dict[str, Any]:
+    return {"tenant": request.tenant, "operation": request.operation, "key": request.key}
+
+
+def _settle(
+    session: Session,
+    owned: Owned,
+    state: KeyState,
+    *,
+    answer: Answer | None,
+    retention: timedelta,
+    resource_ids: Sequence[str] = (),
+    external_reference: str | None,
+    operation_id: str | None,
+) -> None:
+    _ours(
+        session,
+        owned,
+        statements.SETTLE,
+        new_state=state.value,
+        status=answer.status if answer else None,
+        headers=[list(header) for header in answer.headers] if answer else None,
+        body=answer.body if answer else None,
+        resources=list(resource_ids) or None,
+        reference=external_reference,
+        bound_to=operation_id,
+        retention=retention // MICROSECOND,
+    )
+
+
+def _ours(session: Session, owned: Owned, statement: Any, **values: object) -> None:
+    result = session.connection().execute(statement, {"number": owned.record_id, "token": owned.token, **values})
+    if result.rowcount != 1:
+        raise LostRaceError(key=owned.key)
+
+
+def _conflict(session: Session, row: Row[Any], request: Request) -> Conflict:
+    told = row.field_digests is not None and request.digests is not None
+    fields = differing_fields(row.field_digests, request.digests or {}) if told else None
+    connection = session.connection()
+    connection.execute(statements.CONFLICTED, {"number": row.id, "met_at": row.read_at})
+    if row.conflict_count < CONFLICTS_KEPT:
+        noted = {
+            "number": row.id,
+            "met_at": row.read_at,
+            "fingerprint": request.fingerprint,
+            "fields": list(fields) if fields is not None else None,
+            "actor": request.actor_id,
+            "correlation_id": request.correlation_id,
+        }
+        connection.execute(statements.NOTE_CONFLICT, noted)
+    return Conflict(row.id, fields)
+
+
+def _replay(row: Row[Any], again: Resend) -> Replay:
+    kept = again is Resend.REPLAY and row.response_body is not None
+    headers = tuple((str(name), str(value)) for name, value in row.response_headers or ())
+    return Replay(
+        record_id=row.id,
+        state=KeyState(row.state),
+        answer=Answer(row.response_status, headers, bytes(row.response_body)) if kept else None,
+        expired=again is Resend.EXPIRED,
+        completed_at=row.completed_at,
+        expires_at=row.expires_at,
+        resource_ids=tuple(map(str, row.resource_ids or ())),
+        external_reference=row.external_reference,
+        operation_id=row.operation_id,
+    )
+
+
+def _retake(session: Session, row: Row[Any], request: Request, *, token: str) -> Owned:
+    """Take over local work whose owner went silent: its late write changes no row, and its transaction goes."""
+    values = {"number": row.id, "token": token, "lease": request.lease // MICROSECOND}
+    if session.connection().execute(statements.RETAKE, values).rowcount != 1:
+        raise LostRaceError(key=request.key)
+    return Owned(row.id, request.tenant, request.operation, request.key, token, retaken=True)
+
+
+def _unfinished(session: Session, row: Row[Any], again: Resend) -> Unfinished:
+    if again is Resend.LEASE_LOST:
+        session.connection().execute(statements.LAPSE, {"number": row.id})
+    state = KeyState.PROCESSING if again is Resend.IN_WORK else KeyState.PENDING
+    return Unfinished(row.id, state, _retry_after(row, again))
+
+
+def _retry_after(row: Row[Any], again: Resend) -> timedelta:
+    """When it is worth asking again: soon while somebody works, later once it has to be reconciled."""
+    if again is not Resend.IN_WORK:
+        return WAIT_FOR_PENDING
+    left: timedelta = row.lease_until - row.read_at
+    return min(max(left / 4, SHORTEST_WAIT), WAIT_FOR_PENDING)
