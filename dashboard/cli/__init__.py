@@ -20,6 +20,7 @@ from dashboard.cli.importing import import_
 from dashboard.cli.policy import policy
 from dashboard.cli.reconcile import reconcile
 from dashboard.cli.relay import relay
+from dashboard.cli.retention import retention
 from dashboard.cli.serve import serve
 from dashboard.cli.signals import stopping_on_sigterm
 from dashboard.cli.users import user
@@ -47,7 +48,7 @@ def dashboard() -> None:
     """
 
 
-for command in (demo, serve, db, import_, user, audit, policy, worker, reconcile, relay, evidence, bench):
+for command in (demo, serve, db, import_, user, audit, policy, worker, reconcile, relay, evidence, retention, bench):
     dashboard.add_command(command)
 
 

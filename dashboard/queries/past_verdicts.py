@@ -9,6 +9,7 @@ from sqlalchemy import Select, and_, or_, select
 from sqlalchemy.orm import Session
 
 from dashboard.db import Database, reading
+from dashboard.domain.purging import is_whole
 from dashboard.domain.replaying import Case
 from dashboard.domain.responses import Reason
 from dashboard.domain.states import EventKind, State
@@ -30,7 +31,7 @@ def _found(database: Database, since: datetime, batch: int) -> Iterator[Case]:
     while True:
         with reading(database) as session:
             rows = session.execute(_findings(after).limit(batch)).all()
-        yield from (_case(row, row.found_state, row.found_attempts) for row in rows if row.evidence)
+        yield from (_case(row, row.found_state, row.found_attempts) for row in rows if is_whole(row.evidence))
         if len(rows) < batch:
             return
         after = (rows[-1].at, rows[-1].number)
@@ -115,7 +116,7 @@ def _walk(operation: Any, history: Sequence[Any]) -> Iterator[Case]:
 
 
 def _verdict(evidence: Mapping[str, Any] | None) -> str | None:
-    named = (evidence or {}).get("verdict")
+    named = (evidence or {}).get("verdict") if is_whole(evidence) else None
     return named if named in list(Verdict) else None
 
 

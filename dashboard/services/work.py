@@ -23,7 +23,7 @@ from dashboard.domain.permissions import Actor
 from dashboard.domain.policy import Policies
 from dashboard.domain.states import ActorKind
 from dashboard.domain.work import Work
-from dashboard.services import attempts, evidence_looks, leases, reconciliation
+from dashboard.services import attempts, evidence_looks, leases, reconciliation, retention
 from dashboard.services.asking import Circuit
 from dashboard.services.handlers import Handlers
 from dashboard.services.policies import remember
@@ -32,6 +32,7 @@ from dashboard.services.relay import Relay
 ORIGIN = "worker"
 IDLE_SECONDS = 1.0
 LOOKS_AT_ONCE = 100
+PURGES_AT_ONCE = 20
 LONGEST_IDLE_SECONDS = 30.0
 # What a worker holds at once is what it can do in this time: a crash leaves no more than that in doubt.
 IN_HAND_SECONDS = 5.0
@@ -140,6 +141,15 @@ def remember_policies(database: Database, context: Context) -> bool:
     return transact(database, lambda session: remember(session, context.policies, now=clock(session)))
 
 
+def purge_expired(database: Database, context: Context) -> bool:
+    """Purge what policy keeps no longer, some batches at a time."""
+    stop = context.stop.is_set
+    purged = retention.purge(
+        database, policies=context.policies, actor=context.actor, batches=PURGES_AT_ONCE, stop=stop
+    )
+    return bool(purged)
+
+
 PIECES: tuple[Piece, ...] = (
     Piece("policies", remember_policies, every=3600.0),
     Piece("rescue", rescue_lost),
@@ -147,6 +157,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("reconcile", reconcile, every=2.0),
     Piece("publish", publish),
     Piece("evidence", judge_evidence, every=10.0),
+    Piece("retention", purge_expired, every=3600.0),
 )
 
 

@@ -58,6 +58,7 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "outbox_redrive": lazy_gettext("Redrive a message"),
         "outbox_discard": lazy_gettext("Discard a message"),
         "check": lazy_gettext("Check at the destination"),
+        "retention": lazy_gettext("Purge by retention"),
         "reconciliation_run": lazy_gettext("Reconciliation run"),
         "audit_verify": lazy_gettext("Verify the audit log"),
         "evidence_import": lazy_gettext("Import a result file"),
