@@ -23,6 +23,7 @@ from dashboard.cli.relay import relay
 from dashboard.cli.retention import retention
 from dashboard.cli.serve import serve
 from dashboard.cli.signals import stopping_on_sigterm
+from dashboard.cli.tokens import token
 from dashboard.cli.users import user
 from dashboard.cli.worker import worker
 
@@ -48,7 +49,22 @@ def dashboard() -> None:
     """
 
 
-for command in (demo, serve, db, import_, user, audit, policy, worker, reconcile, relay, evidence, retention, bench):
+for command in (
+    demo,
+    serve,
+    db,
+    import_,
+    user,
+    token,
+    audit,
+    policy,
+    worker,
+    reconcile,
+    relay,
+    evidence,
+    retention,
+    bench,
+):
     dashboard.add_command(command)
 
 

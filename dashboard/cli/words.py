@@ -23,6 +23,12 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "password_too_simple": "Choose a password that is neither the address nor one repeated character.",
         "grant_mixes_admin": "An admin has no other role: add a second address for one of the two.",
         "scope_invalid": "Give a name of 1 to {maximum} characters.",
+        # Tokens
+        "token_not_found": "There is no token {name}.",
+        "token_name_invalid": "Use 1 to 64 letters, digits or . _ - and begin with a letter or digit.",
+        "token_name_taken": "There is or was a token of this name; choose another, so that the audit log stays clear.",
+        "token_permission_invalid": "Give at least one of {allowed}.",
+        "token_life_invalid": "Choose from one minute to {maximum} days.",
         # A line of a file as a whole
         "not_json": "The line is not JSON ({reason}, column {column}): write one whole JSON object on one line.",
         "not_utf8": "The line is not UTF-8 (byte {position}): save the file as UTF-8, and export a cut line again.",

@@ -53,6 +53,8 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "user_added": lazy_gettext("Add user"),
         "user_disabled": lazy_gettext("Disable user"),
         "grant_added": lazy_gettext("Grant a role"),
+        "token_added": lazy_gettext("Make a token"),
+        "token_revoked": lazy_gettext("Revoke a token"),
         "policy_version": lazy_gettext("Use a new policy version"),
         "import": lazy_gettext("Import a file"),
         "outbox_redrive": lazy_gettext("Redrive a message"),

@@ -59,6 +59,15 @@ SENTENCES: Mapping[str, LazyString] = {
         "An administrator has no other role: who hands out roles neither proposes nor approves."
     ),
     "scope_invalid": lazy_gettext("Use 1 to %(maximum)s characters."),
+    # tokens
+    "token_unknown": lazy_gettext("There is no such token."),
+    "token_expired": lazy_gettext("The token has expired."),
+    "token_revoked": lazy_gettext("The token was revoked."),
+    "token_not_found": lazy_gettext("There is no token %(name)s."),
+    "token_name_invalid": lazy_gettext("Use 1 to 64 letters, digits or . _ - and begin with a letter or digit."),
+    "token_name_taken": lazy_gettext("There is or was a token of this name; choose another."),
+    "token_permission_invalid": lazy_gettext("Choose at least one permission that a token may have."),
+    "token_life_invalid": lazy_gettext("Choose from one minute to %(maximum)s days."),
     "locale_unknown": lazy_gettext("Choose one of the languages in the list."),
     "timezone_unknown": lazy_gettext("Choose one of the time zones in the list."),
     "theme_unknown": lazy_gettext("Choose one of the appearances in the list."),
