@@ -1,6 +1,6 @@
 """The tables, without behaviour."""
 
-from dashboard.models.actions import Action
+from dashboard.models.actions import Action, Approval
 from dashboard.models.audit import AuditEntry, AuditHead
 from dashboard.models.idempotency import IdempotencyConflict, IdempotencyRecord
 from dashboard.models.operations import Operation, OperationEvent, OperationPayload
