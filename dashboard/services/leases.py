@@ -24,18 +24,6 @@ from dashboard.services import budgets, ordering, transitions
 
 OPERATIONS: Table = Operation.metadata.tables["operations"]
 
-# Built once: it runs for every outcome.
-_HELD = (
-    select(Operation)
-    .where(
-        Operation.id == bindparam("number"),
-        Operation.lease_token == bindparam("token"),
-        Operation.state == State.PROCESSING.value,
-    )
-    .with_for_update()
-    .execution_options(populate_existing=True)
-)
-
 AT_ONCE = 100
 LEASE = timedelta(seconds=60)
 SHORTEST_WAIT = timedelta(seconds=1)
@@ -97,12 +85,17 @@ def heartbeat(session: Session, work: Work, *, lease: timedelta = LEASE) -> None
         raise LostRaceError(operation_id=work.operation_id)
 
 
-def held(session: Session, work: Work) -> Operation:
-    """The operation as it is, locked, if the work still holds it; LostRaceError otherwise."""
-    operation = session.scalar(_HELD, {"number": work.number, "token": work.token})
-    if operation is None:
-        raise LostRaceError(operation_id=work.operation_id)
-    return operation
+def held(session: Session, works: Sequence[Work]) -> dict[int, Operation]:
+    """The operations as they are, locked, that these still hold, by their number; the others are missing."""
+    tokens = {work.number: work.token for work in works}
+    found = session.scalars(
+        select(Operation)
+        .where(Operation.id.in_(tokens), ordering.unindexed(Operation.state) == State.PROCESSING.value)
+        .order_by(Operation.id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    return {row.id: row for row in found if row.lease_token == tokens[row.id]}
 
 
 def rescue(session: Session, *, policies: Policies, actor: Actor, limit: int = AT_ONCE) -> int:

@@ -1,9 +1,12 @@
 """Changing the state of an operation: one conditional UPDATE and one event, in the caller's transaction."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Table, bindparam, func, insert, select, update
+from sqlalchemy import ColumnElement, Table, bindparam, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
@@ -31,6 +34,31 @@ _NEXT_EVENT = insert(EVENTS).from_select(
     ).where(EVENTS.c.operation_id == bindparam("operation_id", type_=EVENTS.c.operation_id.type)),
 )
 
+_TOKEN = bindparam("_token", type_=OPERATIONS.c.lease_token.type)
+# What a parameter names beside these is a column to write.
+_IF_UNCHANGED = update(OPERATIONS).where(
+    OPERATIONS.c.id == bindparam("_id"),
+    OPERATIONS.c.state == bindparam("_state"),
+    OPERATIONS.c.revision == bindparam("_revision"),
+    or_(_TOKEN.is_(None), OPERATIONS.c.lease_token == _TOKEN),
+)
+# A row as it was read, the token under which it must be held if any, and the columns to write.
+_Written: TypeAlias = tuple[Operation, str | None, dict[str, object]]
+
+
+@dataclass(frozen=True)
+class Move:
+    """One change of state: what causes it and what it carries, `apply` says more."""
+
+    operation: Operation
+    trigger: Trigger
+    target: State | None = None
+    cause: Cause | None = None
+    reason: str | None = None
+    evidence: Mapping[str, object] | None = None
+    lease_token: str | None = None
+    changes: Mapping[str, object] | None = None
+
 
 def apply(
     session: Session,
@@ -54,46 +82,52 @@ def apply(
     under it. Raises TransitionError where the table has no such way, and LostRaceError where the row is no longer
     in the state and revision that were read, or the lease is somebody else's.
     """
-    source = State(operation.state)
-    target = target or targets(source, trigger=trigger)
-    find_transition(source, target, trigger=trigger, actor=actor.kind)
-    values = {**_follows_from(target, cause=cause, now=now), **(changes or {})}
-    change(session, operation, now=now, held_under=lease_token, **values)
-    _append(
-        session,
-        operation,
-        kind=EventKind.TRANSITION,
-        actor=actor,
-        now=now,
-        from_state=source,
-        to_state=target,
-        cause=cause,
-        reason=reason,
-        evidence=evidence,
-        policy_hash=policy_hash,
-        run_id=run_id,
-    )
-    if target is State.CONFIRMED:
-        _verify(session, Action.operation_id == operation.id, Action.action == ActionName.REQUEUE.value)
-    if target is State.CONFIRMED and operation.parent_id is not None:
-        _compensate_parent(session, operation, now=now)
+    move = Move(operation, trigger, target, cause, reason, evidence, lease_token, changes)
+    apply_all(session, [move], actor=actor, now=now, policy_hash=policy_hash, run_id=run_id)
+
+
+def apply_all(
+    session: Session,
+    moves: Sequence[Move],
+    *,
+    actor: Actor,
+    now: datetime,
+    policy_hash: str | None = None,
+    run_id: int | None = None,
+) -> None:
+    """Make several moves of different operations, all or none, in as many statements as one takes; as `apply` does."""
+    events, written = [], []
+    for move in moves:
+        source = State(move.operation.state)
+        target = move.target or targets(source, trigger=move.trigger)
+        find_transition(source, target, trigger=move.trigger, actor=actor.kind)
+        written.append((move, {**_follows_from(target, cause=move.cause, now=now), **(move.changes or {})}))
+        events.append(
+            _event(
+                move.operation,
+                kind=EventKind.TRANSITION,
+                actor=actor,
+                now=now,
+                from_state=source,
+                to_state=target,
+                cause=move.cause,
+                reason=move.reason,
+                evidence=move.evidence,
+                policy_hash=policy_hash,
+                run_id=run_id,
+            )
+        )
+    _change_all(session, written, now=now)
+    session.flush()
+    session.connection().execute(_NEXT_EVENT, events)
+    _follow_up(session, [move.operation for move in moves if move.operation.state == State.CONFIRMED], now=now)
 
 
 def change(
     session: Session, operation: Operation, *, now: datetime, held_under: str | None = None, **values: object
 ) -> None:
     """Write columns of the row that was read and raise its revision; LostRaceError if it has changed since."""
-    values |= {"revision": operation.revision + 1, "updated_at": now}
-    row = OPERATIONS.c
-    unchanged = [row.id == operation.id, row.state == operation.state, row.revision == operation.revision]
-    if held_under is not None:
-        unchanged.append(row.lease_token == held_under)
-    result = session.connection().execute(update(OPERATIONS).where(*unchanged).values(values))
-    if result.rowcount != 1:
-        raise LostRaceError(operation_id=operation.operation_id)
-    for name, value in values.items():
-        set_committed_value(operation, name, value)
-    session.expire(operation, ["is_open"])
+    _write(session, [(operation, held_under, values)], now=now)
 
 
 def record(
@@ -132,6 +166,31 @@ def record(
     )
 
 
+def _change_all(session: Session, written: Sequence[tuple[Move, dict[str, object]]], *, now: datetime) -> None:
+    """Write moves that touch the same columns together."""
+    by_columns: dict[frozenset[str], list[_Written]] = defaultdict(list)
+    for move, values in written:
+        by_columns[frozenset(values)].append((move.operation, move.lease_token, values))
+    for alike in by_columns.values():
+        _write(session, alike, now=now)
+
+
+def _write(session: Session, rows: Sequence[_Written], *, now: datetime) -> None:
+    """Write the same columns of each row if it is as it was read and held, and raise its revision."""
+    parameters = []
+    for operation, held_under, values in rows:
+        values |= {"revision": operation.revision + 1, "updated_at": now}
+        read = {"_id": operation.id, "_state": operation.state, "_revision": operation.revision, "_token": held_under}
+        parameters.append(read | values)
+    result = session.connection().execute(_IF_UNCHANGED, parameters)
+    if result.rowcount != len(rows):
+        raise LostRaceError(operation_id=", ".join(operation.operation_id for operation, _, _ in rows))
+    for operation, _, values in rows:
+        for name, value in values.items():
+            set_committed_value(operation, name, value)
+        session.expire(operation, ["is_open"])
+
+
 def _follows_from(target: State, *, cause: Cause | None, now: datetime) -> dict[str, object]:
     """What every arrival in a state writes: nobody holds it any more, and some states are never due."""
     values: dict[str, object] = {"state": target.value, "state_since": now}
@@ -146,8 +205,13 @@ def _follows_from(target: State, *, cause: Cause | None, now: datetime) -> dict[
     return values
 
 
-def _append(
-    session: Session,
+def _append(session: Session, operation: Operation, **columns: Any) -> None:
+    """Append an event of a row that this transaction has locked."""
+    session.flush()
+    session.connection().execute(_NEXT_EVENT, _event(operation, **columns))
+
+
+def _event(
     operation: Operation,
     *,
     kind: EventKind,
@@ -156,9 +220,8 @@ def _append(
     reason: str | None,
     evidence: Mapping[str, object] | None,
     **columns: object,
-) -> None:
-    """Append an event of a row that this transaction has locked."""
-    event = {
+) -> dict[str, object]:
+    return {
         "operation_id": operation.id,
         "at": now,
         "kind": kind.value,
@@ -168,8 +231,17 @@ def _append(
         "evidence": redact(evidence) if evidence is not None else None,
         **columns,
     }
-    session.flush()
-    session.connection().execute(_NEXT_EVENT, event)
+
+
+def _follow_up(session: Session, confirmed: Sequence[Operation], *, now: datetime) -> None:
+    """What a confirmation settles beside its own operation: what was asked of it, and what it compensates."""
+    if not confirmed:
+        return
+    numbers = [operation.id for operation in confirmed]
+    _verify(session, Action.operation_id.in_(numbers), Action.action == ActionName.REQUEUE.value)
+    for operation in confirmed:
+        if operation.parent_id is not None:
+            _compensate_parent(session, operation, now=now)
 
 
 def _verify(session: Session, *which: ColumnElement[bool]) -> None:

@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TypeAlias
 
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from dashboard.db import Database, clock, transact
@@ -23,10 +22,12 @@ from dashboard.domain.permissions import Actor
 from dashboard.domain.policy import Policies
 from dashboard.domain.states import ActorKind
 from dashboard.domain.work import Work
-from dashboard.services import attempts, evidence_looks, leases, reconciliation, retention
+from dashboard.services import evidence_looks, leases, reconciliation, recording, retention
 from dashboard.services.asking import Circuit
+from dashboard.services.attempts import Outcome, Unsent
 from dashboard.services.handlers import Handlers
 from dashboard.services.policies import remember
+from dashboard.services.recording import Recorder
 from dashboard.services.relay import Relay
 
 ORIGIN = "worker"
@@ -36,7 +37,6 @@ PURGES_AT_ONCE = 20
 LONGEST_IDLE_SECONDS = 30.0
 # What a worker holds at once is what it can do in this time: a crash leaves no more than that in doubt.
 IN_HAND_SECONDS = 5.0
-RECORD_PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 log = logging.getLogger("dashboard.worker")
 
@@ -89,9 +89,6 @@ class Piece:
     every: float = IDLE_SECONDS
 
 
-Unit: TypeAlias = Callable[[Session], object]
-
-
 def rescue_lost(database: Database, context: Context) -> bool:
     """Take what dead workers held to where it is looked up."""
     return transact(database, lambda session: _rescue(session, context)) > 0
@@ -105,9 +102,11 @@ def send_due(database: Database, context: Context) -> bool:
     claimed = claim(database, context, limit=context.pace.limit(context.concurrency))
     if not claimed:
         return False
+    recorder = Recorder(database, context.policies, context.actor)
     with ThreadPoolExecutor(context.concurrency, thread_name_prefix="handler") as threads:
         for work in claimed:
-            threads.submit(work_off, database, context, work, began=began)
+            threads.submit(work_off, context, work, began=began, put=recorder.put)
+        recorder.record(len(claimed))
     context.pace.took(time.monotonic() - began, operations=len(claimed), concurrency=context.concurrency)
     return True
 
@@ -204,31 +203,24 @@ def claim(database: Database, context: Context, *, limit: int) -> tuple[Work, ..
 def perform(database: Database, context: Context, work: Work) -> None:
     """Send one claimed operation and record what became of it; a lost lease changes nothing and is logged."""
     outcome = context.handlers.attempt(work)
-    _keep(
-        database,
-        work,
-        lambda session: attempts.settle(session, work, outcome, policies=context.policies, actor=context.actor),
-    )
+    recording.keep(database, [(work, outcome)], policies=context.policies, actor=context.actor)
 
 
 def _rescue(session: Session, context: Context) -> int:
     return leases.rescue(session, policies=context.policies, actor=context.actor)
 
 
-def work_off(database: Database, context: Context, work: Work, *, began: float) -> None:
-    """Send one of a batch whose claim began at this monotonic time, or put it back where the worker is to stop."""
+def work_off(context: Context, work: Work, *, began: float, put: Callable[[Work, Outcome | None], None]) -> None:
+    """Send one of a batch whose claim began at this monotonic time, unless the worker is to stop or has lost it."""
+    outcome: Outcome | None = None
     try:
         if context.stop.is_set():
-            release = attempts.release
-            _keep(
-                database,
-                work,
-                lambda session: release(session, work, policies=context.policies, actor=context.actor),
-            )
+            outcome = Unsent()
         elif _still_held(context, work, began=began):
-            perform(database, context, work)
+            outcome = context.handlers.attempt(work)
     except Exception:
-        log.exception("operation %s was left to its lease", work.operation_id)
+        log.exception(recording.LEFT, work.operation_id)
+    put(work, outcome)
 
 
 def _still_held(context: Context, work: Work, *, began: float) -> bool:
@@ -241,30 +233,6 @@ def _still_held(context: Context, work: Work, *, began: float) -> bool:
         log.warning("operation %s lost its lease before it was sent", work.operation_id)
         return False
     return True
-
-
-def _keep(database: Database, work: Work, unit: Unit) -> None:
-    """Record an outcome, patiently: while the database is away this process alone knows it.
-
-    A connection that breaks during COMMIT is tried again as well: if the first try did count, the lease is gone
-    and the second changes nothing.
-    """
-    for pause in (*RECORD_PAUSES, None):
-        try:
-            transact(database, unit)
-            return
-        except LostRaceError:
-            log.warning("operation %s is no longer held: nothing was changed", work.operation_id)
-            return
-        except DBAPIError as error:
-            if pause is None or not _is_away(error):
-                raise
-            log.warning("operation %s: the database is away, trying again", work.operation_id)
-            time.sleep(pause)
-
-
-def _is_away(error: DBAPIError) -> bool:
-    return error.connection_invalidated or isinstance(error, OperationalError | InterfaceError)
 
 
 def _loop(database: Database, context: Context, piece: Piece) -> None:

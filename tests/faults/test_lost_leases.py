@@ -46,8 +46,9 @@ def test_what_waited_too_long_for_its_turn_is_not_sent(shop: Shop) -> None:
     shop.register("op-2")
     (waiting,) = work.claim(shop.database, late, limit=1)
     shop.send()
-    work.work_off(shop.database, late, waiting, began=-1000)
-    assert shop.facts("op-2") == (0, "awaiting_confirmation")
+    outcomes: list[object] = []
+    work.work_off(late, waiting, began=-1000, put=lambda *outcome: outcomes.append(outcome))
+    assert (outcomes, shop.facts("op-2")) == ([(waiting, None)], (0, "awaiting_confirmation"))
 
 
 def test_a_heartbeat_keeps_the_lease(shop: Shop) -> None:
