@@ -4,6 +4,7 @@ from flask import Blueprint, Flask
 
 from dashboard.config import Settings
 from dashboard.db import Database
+from dashboard.edge.context import refuse_unmarked
 from dashboard.resources import resource_dir
 from dashboard.services.policies import load_policies
 from dashboard.web import (
@@ -76,5 +77,5 @@ def create_app(settings: Settings, *, database: Database | None = None) -> Flask
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
     navigation.install(app)
-    security.refuse_unmarked(app)
+    refuse_unmarked(app)
     return app

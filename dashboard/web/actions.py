@@ -8,12 +8,12 @@ from flask_babel import LazyString, gettext, lazy_gettext, ngettext
 
 from dashboard.domain.actions import ActionName
 from dashboard.domain.permissions import Permission, scopes
+from dashboard.edge.filters import ME, Args, parse_choice_set, parse_person, parse_position
 from dashboard.queries import actions as queries
 from dashboard.queries.actions import OUTCOMES, STATES, ActionFilter
 from dashboard.queries.keyset import LARGEST_NUMBER
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.differences import differences
-from dashboard.web.filters import ME, Args, parse_choice_set, parse_person, parse_position
 from dashboard.web.formatting import counted
 from dashboard.web.labels import label
 from dashboard.web.lists import chips, field, paged

@@ -6,20 +6,20 @@ from flask_babel import LazyString, lazy_gettext, ngettext
 
 from dashboard.domain.permissions import Permission, allows, holds
 from dashboard.domain.text import is_operation_id, visible
-from dashboard.models import AuditEntry
-from dashboard.queries import audit as queries
-from dashboard.queries.audit import OUTCOMES, VERIFY, AuditFilter
-from dashboard.queries.keyset import LARGEST_NUMBER
-from dashboard.services.audit import verify_on_record
-from dashboard.web.audit_entries import changes_of, pretty
-from dashboard.web.context import actor, database, read, requires
-from dashboard.web.filters import (
+from dashboard.edge.filters import (
     Args,
     parse_choice_set,
     parse_moment,
     parse_position,
     parse_text,
 )
+from dashboard.models import AuditEntry
+from dashboard.queries import audit as queries
+from dashboard.queries.audit import OUTCOMES, VERIFY, AuditFilter
+from dashboard.queries.keyset import LARGEST_NUMBER
+from dashboard.services.audit_checks import verify_on_record
+from dashboard.web.audit_entries import changes_of, pretty
+from dashboard.web.context import actor, database, read, requires
 from dashboard.web.formatting import counted, person_zone
 from dashboard.web.labels import LABELS, label
 from dashboard.web.lists import chips, field, moment_word, paged

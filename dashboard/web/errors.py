@@ -16,8 +16,8 @@ from dashboard.domain.errors import (
     TransitionError,
 )
 from dashboard.web import kept
+from dashboard.edge.filters import url_with
 from dashboard.web.context import person, request_id
-from dashboard.web.filters import url_with
 from dashboard.web.login import resume_page, sign_in_page
 from dashboard.web.navigation import home
 from dashboard.web.wording import in_words

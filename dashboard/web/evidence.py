@@ -13,17 +13,17 @@ from dashboard.domain.masking import hide, hiding_of
 from dashboard.domain.permissions import Permission, Scope, scopes
 from dashboard.domain.received import Match, Source
 from dashboard.domain.text import visible
-from dashboard.queries import evidence as queries
-from dashboard.queries.evidence import EvidenceFilter
-from dashboard.queries.totals import Total
-from dashboard.web.context import actor, policies, read, requires
-from dashboard.web.filters import (
+from dashboard.edge.filters import (
     Args,
     parse_choice,
     parse_choice_set,
     parse_position,
     parse_text,
 )
+from dashboard.queries import evidence as queries
+from dashboard.queries.evidence import EvidenceFilter
+from dashboard.queries.totals import Total
+from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import counted
 from dashboard.web.labels import label
 from dashboard.web.lists import Look, chips, field, paged

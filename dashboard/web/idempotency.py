@@ -13,11 +13,7 @@ from dashboard.domain.masking import mask
 from dashboard.domain.permissions import Permission, Scope, scopes
 from dashboard.domain.redaction import redact
 from dashboard.domain.text import visible
-from dashboard.queries import idempotency as queries
-from dashboard.queries.idempotency import RecordFilter
-from dashboard.queries.keyset import LARGEST_NUMBER
-from dashboard.web.context import actor, policies, read, requires
-from dashboard.web.filters import (
+from dashboard.edge.filters import (
     Args,
     parse_choice_set,
     parse_flag,
@@ -25,6 +21,10 @@ from dashboard.web.filters import (
     parse_text,
     parse_text_set,
 )
+from dashboard.queries import idempotency as queries
+from dashboard.queries.idempotency import RecordFilter
+from dashboard.queries.keyset import LARGEST_NUMBER
+from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import counted
 from dashboard.web.labels import label
 from dashboard.web.lists import Look, chips, field, flag_word, paged

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from flask import request
 from flask_babel import LazyString
 
+from dashboard.edge.filters import Args, page_urls, parse_moment, url_with, url_without
 from dashboard.queries.keyset import Page, Position
 from dashboard.queries.totals import Total
-from dashboard.web.filters import Args, page_urls, parse_moment, url_with, url_without
 from dashboard.web.formatting import moment_title, person_zone
 
 Names = Mapping[str, LazyString]

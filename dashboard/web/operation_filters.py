@@ -2,40 +2,23 @@
 
 from collections.abc import Mapping
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from flask import request, url_for
 from flask_babel import LazyString, gettext, lazy_gettext
 
 from dashboard.domain.ages import AgeBucket
-from dashboard.domain.states import OPEN, Cause, State
 from dashboard.domain.text import visible
-from dashboard.domain.verdicts import Verdict
-from dashboard.queries.keyset import Sort
-from dashboard.queries.operations import NONE, OPEN_ONLY_SORTS, SORTS, UNASSIGNED, OperationFilter
-from dashboard.web import lists
-from dashboard.web.filters import (
+from dashboard.edge.filters import (
     ME,
     Args,
     parse_age,
-    parse_choice,
-    parse_choice_set,
-    parse_flag,
-    parse_moment,
-    parse_person,
-    parse_text,
-    parse_text_set,
-    refuse,
     url_without,
     written_age,
 )
+from dashboard.queries.operations import NONE, UNASSIGNED
+from dashboard.web import lists
 from dashboard.web.formatting import duration
 from dashboard.web.labels import label
-
-OPEN_STATES = tuple(state.value for state in State if state in OPEN)
-VERDICTS = tuple(verdict.value for verdict in Verdict)
-CAUSES = tuple(cause.value for cause in Cause)
-LONGEST_NAME = 64
 
 NAMES: Mapping[str, LazyString] = {
     "q": lazy_gettext("Id begins with"),
@@ -53,35 +36,6 @@ NAMES: Mapping[str, LazyString] = {
     "confirmed_from": lazy_gettext("Confirmed from"),
     "overdue": lazy_gettext("Overdue"),
 }
-
-
-def parse_filter(args: Args, *, me: str, zone: ZoneInfo, exceptions: bool = False) -> OperationFilter:
-    """Read what the list is narrowed to; `assigned=me` becomes the person's own e-mail."""
-    return OperationFilter(
-        states=frozenset(State(value) for value in parse_choice_set(args, "state", State)),
-        types=parse_text_set(args, "type", maximum=LONGEST_NAME),
-        tenants=parse_text_set(args, "tenant", maximum=LONGEST_NAME),
-        destinations=parse_text_set(args, "destination", maximum=LONGEST_NAME),
-        verdicts=parse_choice_set(args, "verdict", (*VERDICTS, NONE)),
-        causes=parse_choice_set(args, "cause", (*CAUSES, NONE)),
-        assigned_to=parse_person(args, "assigned", me=me),
-        min_age=parse_age(args, "min_age"),
-        max_age=parse_age(args, "max_age"),
-        created_from=parse_moment(args, "created_from", zone=zone),
-        created_to=parse_moment(args, "created_to", zone=zone),
-        confirmed_from=parse_moment(args, "confirmed_from", zone=zone),
-        overdue=parse_flag(args, "overdue"),
-        exceptions=exceptions,
-        query=parse_text(args, "q"),
-    )
-
-
-def parse_sort(args: Args, filters: OperationFilter, *, default: str) -> Sort:
-    """Read the order of the list; deadline and amount order open work only, because history has no index for them."""
-    name = parse_choice(args, "sort", SORTS) or default
-    if name in OPEN_ONLY_SORTS and not filters.only_open:
-        refuse("sort", "sort_open_only", name)
-    return SORTS[name]
 
 
 def chips(args: Args, *, exceptions: bool) -> list[tuple[str, str]]:

@@ -17,25 +17,17 @@ from dashboard.domain.exceptions import Why, why_here
 from dashboard.domain.permissions import Permission, Scope, scopes
 from dashboard.domain.states import Cause, State
 from dashboard.domain.verdicts import Verdict
+from dashboard.edge.filters import ME, parse_position, url_with
+from dashboard.edge.operation_filters import CAUSES, OPEN_STATES, VERDICTS, parse_filter, parse_sort
 from dashboard.queries import operations as queries
 from dashboard.queries.identity import LIMIT as SEARCH_LIMIT
 from dashboard.queries.keyset import Page, Position, Sort
 from dashboard.queries.operations import NONE, OPEN_ONLY_SORTS, SORTS, UNASSIGNED, Choices, Group, OperationFilter
 from dashboard.queries.totals import Total
 from dashboard.web.context import actor, read, requires
-from dashboard.web.filters import ME, parse_position, url_with
 from dashboard.web.formatting import counted, person_zone
 from dashboard.web.lists import Look, field, paged
-from dashboard.web.operation_filters import (
-    CAUSES,
-    NAMES,
-    OPEN_STATES,
-    VERDICTS,
-    chips,
-    parse_filter,
-    parse_sort,
-    word_of,
-)
+from dashboard.web.operation_filters import NAMES, chips, word_of
 
 blueprint = Blueprint("operation_lists", __name__)
 

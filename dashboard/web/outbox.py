@@ -15,18 +15,18 @@ from dashboard.domain.messages import MessageState
 from dashboard.domain.permissions import Permission, allows, scopes
 from dashboard.domain.redaction import redact
 from dashboard.domain.text import visible
-from dashboard.models import OutboxMessage
-from dashboard.queries import outbox as queries
-from dashboard.queries.outbox import Figures, MessageFilter
-from dashboard.queries.totals import Total
-from dashboard.web.context import actor, policies, read, requires
-from dashboard.web.filters import (
+from dashboard.edge.filters import (
     Args,
     parse_choice,
     parse_flag,
     parse_position,
     parse_text,
 )
+from dashboard.models import OutboxMessage
+from dashboard.queries import outbox as queries
+from dashboard.queries.outbox import Figures, MessageFilter
+from dashboard.queries.totals import Total
+from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import counted
 from dashboard.web.labels import label
 from dashboard.web.lists import Look, chips, field, paged

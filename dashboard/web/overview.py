@@ -5,10 +5,11 @@ from flask import Blueprint, render_template, url_for
 from dashboard.db import clock
 from dashboard.domain.ages import AGE_BUCKETS
 from dashboard.domain.permissions import Permission, holds, scopes
+from dashboard.edge.operation_filters import OPEN_STATES, VERDICTS
 from dashboard.queries import figures
 from dashboard.queries.operations import has_any
 from dashboard.web.context import actor, read, signed_in
-from dashboard.web.operation_filters import OPEN_STATES, VERDICTS, listed, of_age
+from dashboard.web.operation_filters import listed, of_age
 
 blueprint = Blueprint("overview", __name__)
 

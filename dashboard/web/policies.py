@@ -12,10 +12,11 @@ from dashboard.db import clock
 from dashboard.domain.errors import NotFoundError
 from dashboard.domain.explaining import Statement, explain
 from dashboard.domain.permissions import Permission, Scope, scopes
+from dashboard.edge.operation_filters import OPEN_STATES
 from dashboard.queries.policies import known_since, open_by_type
 from dashboard.services.policies import remember
 from dashboard.web.context import actor, policies, read, requires, write
-from dashboard.web.operation_filters import OPEN_STATES, listed
+from dashboard.web.operation_filters import listed
 from dashboard.web.policy_words import SECTIONS, sentence
 
 blueprint = Blueprint("policies", __name__, url_prefix="/policies")

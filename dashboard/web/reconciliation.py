@@ -6,12 +6,12 @@ from flask import Blueprint, render_template, request, url_for
 from flask_babel import LazyString, lazy_gettext
 
 from dashboard.domain.permissions import Permission, Scope, scopes
+from dashboard.edge.filters import Args, parse_choice, parse_choice_set, parse_position, url_without
 from dashboard.models import ReconciliationRun
 from dashboard.queries import reconciliation as queries
 from dashboard.queries.keyset import LARGEST_NUMBER
 from dashboard.queries.reconciliation import FOUND, ORIGINS, SKIPPED, Counts, RunFilter
 from dashboard.web.context import actor, read, requires
-from dashboard.web.filters import Args, parse_choice, parse_choice_set, parse_position, url_without
 from dashboard.web.findings import done, said
 from dashboard.web.labels import label
 from dashboard.web.lists import paged

@@ -6,9 +6,9 @@ from flask import Blueprint, redirect, request
 from flask.typing import ResponseReturnValue
 
 from dashboard.domain.permissions import Permission, scopes
+from dashboard.edge.filters import parse_text
 from dashboard.queries import identity
 from dashboard.web.context import actor, read, requires
-from dashboard.web.filters import parse_text
 from dashboard.web.operation_filters import listed
 
 blueprint = Blueprint("search", __name__)

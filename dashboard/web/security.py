@@ -7,8 +7,6 @@
    written to the audit log.
 """
 
-import re
-from uuid import uuid4
 
 from flask import Flask, Response, current_app, g, redirect, request, url_for
 from flask.typing import ResponseReturnValue
@@ -19,6 +17,7 @@ from dashboard.db import clock
 from dashboard.domain.errors import NotAllowedError
 from dashboard.domain.permissions import Actor, Permission, holds
 from dashboard.domain.states import ActorKind
+from dashboard.edge.naming import name_request
 from dashboard.services import audit
 from dashboard.services.users import Person
 from dashboard.web import kept, sessions
@@ -26,7 +25,6 @@ from dashboard.web.context import PUBLIC, access_of, actor, public, wants_part, 
 from dashboard.web.login import sign_in_page
 
 MAX_BODY = 256 * 1024
-REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{7,63}", re.ASCII)
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 FOR_EVER = "public, max-age=31536000, immutable"
 # Asked by machines that never sign in; a receipt is let in by the signature of its sender instead.
@@ -61,24 +59,12 @@ def install(app: Flask, settings: Settings) -> None:
     sessions.install(app, settings)
     csrf.init_app(app)
     app.view_functions["static"] = public(app.view_functions["static"])
-    app.before_request(_name_request)
+    app.before_request(name_request)
     app.before_request(_gate)
     app.after_request(_cache)
     app.after_request(_harden)
     if settings.cookie_secure:
         app.after_request(_only_https)
-
-
-def refuse_unmarked(app: Flask) -> None:
-    """Stop the start if a view says nothing about who may open it."""
-    unmarked = sorted(name for name, view in app.view_functions.items() if access_of(view) is None)
-    if unmarked:
-        raise RuntimeError(f"mark these views with requires, signed_in or public: {', '.join(unmarked)}")
-
-
-def _name_request() -> None:
-    given = request.headers.get("X-Request-ID", "")
-    g.request_id = given if REQUEST_ID.fullmatch(given) else uuid4().hex
 
 
 def _gate() -> ResponseReturnValue | None:

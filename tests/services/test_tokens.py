@@ -107,7 +107,6 @@ def test_every_bad_field_is_named(sqlite_database: Database) -> None:
     asked: dict[str, Any] = {
         "tenant": "",
         "types": ["x" * 65],
-        "permissions": [Permission.OVERRIDE],
         "expires_in": timedelta(days=731),
     }
     with pytest.raises(InvalidInputError) as refused:

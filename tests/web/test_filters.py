@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from werkzeug.datastructures import MultiDict
 
 from dashboard.domain.errors import InvalidInputError
+from dashboard.edge import filters
 from dashboard.queries.keyset import Page, Position
-from dashboard.web import filters
 
 MADRID = ZoneInfo("Europe/Madrid")
 

@@ -8,8 +8,8 @@ from flask import Blueprint, Flask
 from werkzeug.routing import IntegerConverter, Rule
 
 from dashboard.domain.permissions import ROLE_PERMISSIONS, Permission, Role
-from dashboard.web.context import PUBLIC, access_of
-from dashboard.web.security import WITHOUT_SESSION, refuse_unmarked
+from dashboard.edge.context import PUBLIC, access_of, refuse_unmarked
+from dashboard.web.security import WITHOUT_SESSION
 from tests.web.client import PageClient, heading
 from tests.web.conftest import SignIn
 

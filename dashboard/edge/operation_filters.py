@@ -1,0 +1,54 @@
+"""The filter of the lists of operations: from a query string to what the queries take."""
+
+from zoneinfo import ZoneInfo
+
+from dashboard.domain.states import OPEN, Cause, State
+from dashboard.domain.verdicts import Verdict
+from dashboard.edge.filters import (
+    Args,
+    parse_age,
+    parse_choice,
+    parse_choice_set,
+    parse_flag,
+    parse_moment,
+    parse_person,
+    parse_text,
+    parse_text_set,
+    refuse,
+)
+from dashboard.queries.keyset import Sort
+from dashboard.queries.operations import NONE, OPEN_ONLY_SORTS, SORTS, OperationFilter
+
+OPEN_STATES = tuple(state.value for state in State if state in OPEN)
+VERDICTS = tuple(verdict.value for verdict in Verdict)
+CAUSES = tuple(cause.value for cause in Cause)
+LONGEST_NAME = 64
+
+
+def parse_filter(args: Args, *, me: str, zone: ZoneInfo, exceptions: bool = False) -> OperationFilter:
+    """Read what the list is narrowed to; `assigned=me` becomes the person's own e-mail."""
+    return OperationFilter(
+        states=frozenset(State(value) for value in parse_choice_set(args, "state", State)),
+        types=parse_text_set(args, "type", maximum=LONGEST_NAME),
+        tenants=parse_text_set(args, "tenant", maximum=LONGEST_NAME),
+        destinations=parse_text_set(args, "destination", maximum=LONGEST_NAME),
+        verdicts=parse_choice_set(args, "verdict", (*VERDICTS, NONE)),
+        causes=parse_choice_set(args, "cause", (*CAUSES, NONE)),
+        assigned_to=parse_person(args, "assigned", me=me),
+        min_age=parse_age(args, "min_age"),
+        max_age=parse_age(args, "max_age"),
+        created_from=parse_moment(args, "created_from", zone=zone),
+        created_to=parse_moment(args, "created_to", zone=zone),
+        confirmed_from=parse_moment(args, "confirmed_from", zone=zone),
+        overdue=parse_flag(args, "overdue"),
+        exceptions=exceptions,
+        query=parse_text(args, "q"),
+    )
+
+
+def parse_sort(args: Args, filters: OperationFilter, *, default: str) -> Sort:
+    """Read the order of the list; deadline and amount order open work only, because history has no index for them."""
+    name = parse_choice(args, "sort", SORTS) or default
+    if name in OPEN_ONLY_SORTS and not filters.only_open:
+        refuse("sort", "sort_open_only", name)
+    return SORTS[name]
