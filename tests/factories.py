@@ -22,6 +22,11 @@ def actor(*roles: Role, tenant: str | None = None, only: str | None = None, name
     return Actor(ActorKind.USER, name or f"{roles[0]}@example.com", grants, "127.0.0.1", "request-1")
 
 
+def proven_absent() -> dict[str, Any]:
+    """Columns that say: the destination was asked a moment ago, and had nothing."""
+    return {"verdict": "absent", "verdict_at": datetime.now(UTC) - timedelta(seconds=5)}
+
+
 def operation(session: Session, **values: Any) -> Operation:
     """An operation in review, unless told otherwise."""
     created = values.pop("created_at", NOW - timedelta(hours=3))

@@ -61,6 +61,8 @@ POLICY_WORDS: Mapping[str, str] = MappingProxyType(
         # Between keys
         "policy_destination_unknown": 'there is no destination "{value}"; {remedy}',
         "policy_type_unknown": 'there is no type "{value}"; {remedy}',
+        "policy_sink_unknown": 'there is no sink "{value}"; {remedy}',
+        "policy_partial_of_nothing": "partial says how much a compensation gives back; name the compensation as well",
         "policy_compensation_cycle": "compensations go in a circle ({cycle}); take the key away from one of them",
         "policy_ambiguous_retry": "what is unproven is never sent again by itself; write review",
         "policy_response_unsafe": '"{value}" is not safe after this verdict; {remedy}',

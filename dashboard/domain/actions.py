@@ -13,6 +13,10 @@ from dashboard.domain.text import TextError, check_text, without_invisible
 MIN_NOTE = 15
 MAX_NOTE = 2000
 MAX_REFERENCE = 500
+# The reason of who wants to send again without proof; a manager must agree, whatever policy says.
+OVERRIDE = "override"
+# What names a form, so that sending it twice does it once.
+FORM_KEY = re.compile(r"[!-~]{1,128}")
 
 
 class ActionName(StrEnum):
@@ -28,7 +32,7 @@ class ActionName(StrEnum):
 
 REASON_CODES: Mapping[ActionName, tuple[str, ...]] = MappingProxyType(
     {
-        ActionName.REQUEUE: ("effect_absent", "transient_fault", "destination_fixed", "customer_request"),
+        ActionName.REQUEUE: ("effect_absent", "transient_fault", "destination_fixed", "customer_request", OVERRIDE),
         ActionName.COMPENSATE: (
             "charged_twice",
             "order_cancelled",
@@ -88,6 +92,18 @@ def check_words(*, note: str | None, reference: str | None) -> tuple[str, str | 
     if problems:
         raise InvalidInputError(problems)
     return note, reference or None
+
+
+def check_remark(note: str | None) -> str | None:
+    """Return a note that need not say anything, trimmed; None for an empty one. Raises InvalidInputError."""
+    text = (note or "").strip()
+    try:
+        check_text(text)
+    except TextError as error:
+        raise InvalidInputError((Problem("note", "text_invalid", {"reason": error.code}),)) from error
+    if len(text) > MAX_NOTE:
+        raise InvalidInputError((Problem("note", "note_too_long", {"maximum": MAX_NOTE, "length": len(text)}),))
+    return text or None
 
 
 def _reason_problem(action: ActionName, reason_code: str) -> Problem | None:

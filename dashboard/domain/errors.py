@@ -38,6 +38,12 @@ class LostRaceError(OperationsError):
     default_code = "changed_meanwhile"
 
 
+class ConflictError(OperationsError):
+    """Something stands in the way as things are; `code` says what, and the words say how to get past it."""
+
+    default_code = "conflict"
+
+
 class TransitionError(OperationsError):
     """The transition table has no such way; `target` is None where no single target exists."""
 

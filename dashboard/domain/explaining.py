@@ -116,10 +116,14 @@ def _people(policy: TypePolicy) -> Iterator[Statement]:
         yield Statement(section, "approval_unwritten")
     if any(approvals.needed.values()) or approvals.manager_above:
         yield Statement(section, "approval_expires", {"expires": approvals.expires})
+    if approvals.notify:
+        yield Statement(section, "approval_notify", {"sink": approvals.notify})
     for currency, amount in approvals.manager_above.items():
         yield Statement(section, "manager_above", {"amount": amount, "currency": currency})
     if policy.compensation:
         yield Statement(section, "compensation", {"type": policy.compensation})
+        if policy.partial:
+            yield Statement(section, "compensation_partial")
     else:
         yield Statement(section, "compensation_none")
 

@@ -1,142 +1,64 @@
-"""The one way in which a person changes an operation, whether by screen, API or command.
+"""The one way in which a person changes an operation, whether by screen, API, command or plan.
 
-`preview` says what an action would do and how risky it is; `perform` does it, once, with evidence,
-and writes an audit entry whether it was done or refused.
+`preview` says what an action would do and how risky it is; `perform` does it, once, with evidence, or proposes it
+where second people must agree, and writes an audit entry whether it was done or refused. `perform_in` is the same
+in a transaction of the caller's, and `execute` carries out what was approved.
 """
 
-import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from dashboard.db import Database, clock
-from dashboard.domain.actions import REASON_CODES, ActionName, Evidence, check_evidence
-from dashboard.domain.errors import (
-    InvalidInputError,
-    LostRaceError,
-    NotFoundError,
-    OperationsError,
-    Problem,
-    TransitionError,
-)
-from dashboard.domain.permissions import Actor, Permission, scopes
-from dashboard.domain.risk import RiskAssessment, assess_duplication
-from dashboard.domain.states import Cause, State, Trigger, known, targets
-from dashboard.domain.text import is_operation_id
-from dashboard.domain.verdicts import Verdict
+from dashboard.domain.actions import FORM_KEY, OVERRIDE, ActionName, Evidence, check_evidence
+from dashboard.domain.errors import ConflictError, InvalidInputError, LostRaceError, OperationsError, Problem
+from dashboard.domain.permissions import Actor
+from dashboard.domain.proof import Proof
 from dashboard.models import Action, Operation
 from dashboard.queries.history import last_change
-from dashboard.queries.scoping import in_scope
-from dashboard.services import compensations, decisions, offers
+from dashboard.services import compensations, decisions, offers, proposals
+from dashboard.services.action_requests import ActionForm, ActionRequest, Performed, assess, demand, find
 from dashboard.services.policies import Policies
+from dashboard.services.previews import Preview, find_allowed, preview, reasons_for
+from dashboard.services.proofs import proof_for
 from dashboard.services.refusals import Attempt, attempt
 
-FORM_KEY = re.compile(r"[!-~]{1,128}")
-
-
-@dataclass(frozen=True)
-class ActionForm:
-    """What a person sent: `idempotency_key` names the form, `revision` is the one they looked at, if they said."""
-
-    idempotency_key: str
-    revision: int | None
-    reason_code: str | None = None
-    note: str | None = None
-    reference: str | None = None
-
-
-@dataclass(frozen=True)
-class Preview:
-    """What an action would do, before anybody decides; `refusal` says why it cannot be done as things stand."""
-
-    operation: Operation
-    action: ActionName
-    target: State | None
-    reasons: tuple[str, ...]
-    risk: RiskAssessment
-    compensation: compensations.Plan | None
-    refusal: OperationsError | None
-    now: datetime
-
-
-@dataclass(frozen=True)
-class Performed:
-    """The stored action; `repeated` when the same form had already done it."""
-
-    action_id: int
-    operation_id: str
-    action: ActionName
-    child_operation_id: str | None
-    repeated: bool = False
-
-
-@dataclass(frozen=True)
-class ActionRequest:
-    """Who asks for which action on which operation, under which policies."""
-
-    actor: Actor
-    operation_id: str
-    action: ActionName
-    policies: Policies
-
-
-def preview(session: Session, request: ActionRequest) -> Preview:
-    """Look at what an action would do; raises NotFoundError and NotAllowedError, never changes anything."""
-    now = clock(session)
-    action = request.action
-    operation = _find_allowed(session, request)
-    return Preview(
-        operation=operation,
-        action=action,
-        target=_target(State(operation.state), action),
-        reasons=REASON_CODES[action],
-        risk=assess(operation, action, policies=request.policies, now=now),
-        compensation=_compensation(session, operation, request),
-        refusal=offers.obstacle(session, operation, action, policies=request.policies),
-        now=now,
-    )
+__all__ = [
+    "ActionForm",
+    "ActionRequest",
+    "Performed",
+    "Preview",
+    "assess",
+    "execute",
+    "find",
+    "perform",
+    "perform_in",
+    "preview",
+]
 
 
 def perform(database: Database, request: ActionRequest, form: ActionForm) -> Performed:
-    """Do the action once and audit it; a refusal is audited as well and then raised.
+    """Do or propose the action, once, and audit it; a refusal is audited as well and then raised.
 
     Raises NotFoundError, NotAllowedError, InvalidInputError, TransitionError and LostRaceError, and
-    OperationsError where a compensation stands in the way. Sending the same form again gives the first
-    result and changes nothing.
+    OperationsError where a compensation, a claim or an effect that exists stands in the way. Sending the same form
+    again gives the first result and changes nothing.
     """
     tried = Attempt(request.actor, request.action.value, request.operation_id, form.note, form.reason_code)
-    return attempt(database, tried, lambda session: _perform_once(session, request, form))
+    return attempt(database, tried, lambda session: perform_in(session, request, form))
 
 
-def find(session: Session, *, actor: Actor, operation_id: str) -> Operation:
-    """The operation if it lies within the person's grants; NotFoundError otherwise, whichever the reason."""
-    visible = in_scope(scopes(actor.grants, Permission.BROWSE))
-    operation = None
-    if is_operation_id(operation_id):
-        operation = session.scalar(select(Operation).where(Operation.operation_id == operation_id, visible))
-    if operation is None:
-        raise NotFoundError(operation_id=operation_id)
-    return operation
+def perform_in(
+    session: Session, request: ActionRequest, form: ActionForm, *, approved_by: tuple[str, ...] = ()
+) -> Performed:
+    """Do or propose the action in the caller's transaction, which also audits a refusal (see `refusals.attempt`).
 
-
-def assess(operation: Operation, action: ActionName, *, policies: Policies, now: datetime) -> RiskAssessment:
-    """How likely this action is to make an effect happen twice, judged on what the operation's row knows."""
-    return assess_duplication(
-        action,
-        cause=known(Cause, operation.cause),
-        verdict=known(Verdict, operation.verdict),
-        verdict_age=now - operation.verdict_at if operation.verdict_at else None,
-        freshness=policies.freshness_of(operation.type),
-        attempts=operation.attempts,
-        remote_id=operation.remote_id,
-        honours_idempotency_key=policies.honours_key(operation.destination),
-    )
-
-
-def _perform_once(session: Session, request: ActionRequest, form: ActionForm) -> Performed:
-    operation = _find_allowed(session, request)
+    `approved_by` are the people who agreed to a plan that this is part of: whoever gives them has checked that they
+    are enough for this very action.
+    """
+    operation = find_allowed(session, request)
     if not FORM_KEY.fullmatch(form.idempotency_key):
         raise InvalidInputError((Problem("idempotency_key", "key_invalid"),))
     earlier = _earlier(session, operation, request, form)
@@ -144,7 +66,7 @@ def _perform_once(session: Session, request: ActionRequest, form: ActionForm) ->
         return earlier
     evidence = _checked(request.action, form)
     try:
-        return _execute(session, operation, request, form=form, evidence=evidence)
+        return _do(session, operation, request, form=form, evidence=evidence, approved_by=approved_by)
     except OperationsError as refusal:
         # The same form, sent twice at once, meets here: what stands in its way may be what the first has done.
         session.expire_all()
@@ -156,34 +78,94 @@ def _perform_once(session: Session, request: ActionRequest, form: ActionForm) ->
         raise
 
 
-def _execute(
-    session: Session, operation: Operation, request: ActionRequest, *, form: ActionForm, evidence: Evidence
+def execute(
+    session: Session,
+    operation: Operation,
+    proposal: Action,
+    *,
+    actor: Actor,
+    policies: Policies,
+    approved_by: tuple[str, ...],
+) -> Performed:
+    """Carry out a proposal that enough people agreed to, in the transaction of the last vote.
+
+    Raises what `perform` raises: everything is checked again as it is now.
+    """
+    request = ActionRequest(actor, operation.operation_id, ActionName(proposal.action), policies)
+    evidence = Evidence(proposal.reason_code, proposal.note, proposal.reference)
+    now = _ready(session, operation, request, beside=proposal.requested_by)
+    proof = proof_for(session, operation, request.action, policies=policies, now=now)
+    if proof and proof.needs_override and evidence.reason_code != OVERRIDE:
+        raise ConflictError("proof_missing", proof=proof.value)
+    decision = replace(
+        _decision(operation, request, evidence=evidence, now=now),
+        idempotency_key=proposal.idempotency_key,
+        amount=proposal.amount,
+        proposal=proposal,
+        approved_by=approved_by,
+    )
+    return _carry_out(session, operation, request, decision)
+
+
+def _do(
+    session: Session,
+    operation: Operation,
+    request: ActionRequest,
+    *,
+    form: ActionForm,
+    evidence: Evidence,
+    approved_by: tuple[str, ...],
 ) -> Performed:
     if operation.revision != form.revision:
         raise LostRaceError(operation_id=operation.operation_id)
-    refusal = offers.obstacle(session, operation, request.action, policies=request.policies)
+    now = _ready(session, operation, request)
+    proof = proof_for(session, operation, request.action, policies=request.policies, now=now)
+    if evidence.reason_code not in reasons_for(request.action, proof):
+        raise InvalidInputError((_proof_problem(proof),))
+    amount = compensations.part_of(operation, request.action, form.amount, policies=request.policies)
+    decision = replace(
+        _decision(operation, request, evidence=evidence, now=now),
+        idempotency_key=form.idempotency_key,
+        amount=amount,
+        approved_by=approved_by,
+    )
+    needed = demand(operation, request, reason_code=evidence.reason_code, amount=amount)
+    if needed.approvals and not approved_by:
+        stored = proposals.propose(session, operation, decision, needed, policies=request.policies)
+        return Performed(stored.id, operation.operation_id, request.action, None, state=stored.state)
+    return _carry_out(session, operation, request, decision)
+
+
+def _ready(session: Session, operation: Operation, request: ActionRequest, *, beside: str | None = None) -> datetime:
+    """The time, if nothing stands in the way of the action now; else its refusal is raised."""
+    now = clock(session)
+    refusal = offers.obstacle(session, operation, request, now=now, beside=beside)
     if refusal:
         raise refusal
-    now = clock(session)
-    decision = decisions.Decision(
+    return now
+
+
+def _carry_out(
+    session: Session, operation: Operation, request: ActionRequest, decision: decisions.Decision
+) -> Performed:
+    planned = compensations.planned(
+        session, operation, request.action, policies=request.policies, amount=decision.amount
+    )
+    stored, child = decisions.carry_out(session, operation, decision, compensation=planned)
+    return Performed(stored.id, operation.operation_id, request.action, child.operation_id if child else None)
+
+
+def _decision(operation: Operation, request: ActionRequest, *, evidence: Evidence, now: datetime) -> decisions.Decision:
+    return decisions.Decision(
         actor=request.actor,
         action=request.action,
         evidence=evidence,
-        idempotency_key=form.idempotency_key,
+        idempotency_key="",
         risk=assess(operation, request.action, policies=request.policies, now=now),
         policy_hash=request.policies.hash,
         hidden=request.policies.of(operation.type).hiding(operation.expected),
         now=now,
     )
-    planned = _compensation(session, operation, request)
-    stored, child = decisions.carry_out(session, operation, decision, compensation=planned)
-    return Performed(stored.id, operation.operation_id, request.action, child.operation_id if child else None)
-
-
-def _compensation(session: Session, operation: Operation, request: ActionRequest) -> compensations.Plan | None:
-    if request.action is not ActionName.COMPENSATE:
-        return None
-    return compensations.plan(session, operation, policies=request.policies)
 
 
 def _checked(action: ActionName, form: ActionForm) -> Evidence:
@@ -198,19 +180,10 @@ def _checked(action: ActionName, form: ActionForm) -> Evidence:
     return evidence
 
 
-def _target(state: State, action: ActionName) -> State | None:
-    try:
-        return targets(state, trigger=Trigger(action.value))
-    except TransitionError:
-        return None
-
-
-def _find_allowed(session: Session, request: ActionRequest) -> Operation:
-    operation = find(session, actor=request.actor, operation_id=request.operation_id)
-    refusal = offers.not_allowed(operation, request.action, actor=request.actor)
-    if refusal:
-        raise refusal
-    return operation
+def _proof_problem(proof: Proof | None) -> Problem:
+    if proof and proof.needs_override:
+        return Problem("reason_code", "proof_missing", {"proof": proof.value})
+    return Problem("reason_code", "override_needless")
 
 
 def _earlier(session: Session, operation: Operation, request: ActionRequest, form: ActionForm) -> Performed | None:
@@ -223,8 +196,8 @@ def _earlier(session: Session, operation: Operation, request: ActionRequest, for
     if (stored.operation_id, stored.action) != (operation.id, request.action.value):
         raise InvalidInputError((Problem("idempotency_key", "key_reused"),))
     child = session.get(Operation, stored.child_id) if stored.child_id else None
-    done = Performed(stored.id, operation.operation_id, request.action, child.operation_id if child else None)
-    return replace(done, repeated=True)
+    child_id = child.operation_id if child else None
+    return Performed(stored.id, operation.operation_id, request.action, child_id, repeated=True, state=stored.state)
 
 
 def _lost_race(session: Session, operation: Operation) -> LostRaceError:

@@ -4,11 +4,15 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
+from dashboard.domain.actions import ActionName
+from dashboard.domain.errors import InvalidInputError, Problem
+from dashboard.domain.money import parse_amount
 from dashboard.domain.permissions import Actor
 from dashboard.domain.states import EventKind, State
 from dashboard.domain.verdicts import Verdict
@@ -22,13 +26,17 @@ LONGEST_PARENT_ID = 100
 
 @dataclass(frozen=True)
 class Plan:
-    """What the compensation will be: its id and key, its type, where it goes, and how long it may stay open."""
+    """What the compensation will be: its id and key, its type, where it goes, and how long it may stay open.
+
+    `amount` is the part it gives back; None for all of it.
+    """
 
     operation_id: str
     idempotency_key: str
     type: str
     destination: str
     deadline: timedelta
+    amount: str | None = None
 
 
 class Existing(NamedTuple):
@@ -43,10 +51,12 @@ class Existing(NamedTuple):
         return self.state == State.NOT_APPLICABLE
 
 
-def plan(session: Session, operation: Operation, *, policies: Policies) -> Plan | None:
-    """The compensation that policy names for this operation, or None where it names none."""
+def planned(
+    session: Session, operation: Operation, action: ActionName, *, policies: Policies, amount: str | None = None
+) -> Plan | None:
+    """The compensation that policy names for this operation; None where it names none, and for other actions."""
     child_type = policies.compensation_of(operation.type)
-    if child_type is None:
+    if child_type is None or action is not ActionName.COMPENSATE:
         return None
     number = _earlier_children(session, operation) + 1
     return Plan(
@@ -55,7 +65,37 @@ def plan(session: Session, operation: Operation, *, policies: Policies) -> Plan 
         type=child_type,
         destination=policies.of(child_type).destination or operation.destination,
         deadline=policies.deadline_of(child_type),
+        amount=amount,
     )
+
+
+def part_of(operation: Operation, action: ActionName, asked: str | None, *, policies: Policies) -> str | None:
+    """The part of the amount that a compensation gives back, checked; None for all of it.
+
+    As long as one compensation stands there is no second, so what is left to give back is the whole amount.
+    Raises InvalidInputError where policy allows no parts, and for an amount that is none or more than there is.
+    """
+    text = (asked or "").strip()
+    if not text or action is not ActionName.COMPENSATE:
+        return None
+    problem = _part_problem(operation, text, allowed=policies.of(operation.type).partial)
+    if problem:
+        raise InvalidInputError((problem,))
+    return text
+
+
+def _part_problem(operation: Operation, text: str, *, allowed: bool) -> Problem | None:
+    if not allowed or operation.amount is None:
+        return Problem("amount", "partial_not_allowed")
+    try:
+        part, whole = parse_amount(text), Decimal(operation.amount)
+    except (ValueError, InvalidOperation):
+        return Problem("amount", "amount_unreadable")
+    if part <= 0:
+        return Problem("amount", "amount_not_positive")
+    if part > whole:
+        return Problem("amount", "amount_above_rest", {"left": operation.amount, "currency": operation.currency})
+    return None
 
 
 def existing(session: Session, operation: Operation) -> Existing | None:
@@ -150,12 +190,12 @@ def _child(parent: Operation, planned: Plan, *, now: datetime) -> Operation:
         entity_type=parent.entity_type,
         entity_id=parent.entity_id,
         expected_version=parent.expected_version,
-        expected=parent.expected,
+        expected=_expected(parent, planned),
         destination=planned.destination,
         state=State.PENDING.value,
         idempotency_key=planned.idempotency_key,
         correlation_id=parent.correlation_id,
-        amount=parent.amount,
+        amount=planned.amount or parent.amount,
         currency=parent.currency,
         parent_id=parent.id,
         deadline_at=now + planned.deadline,
@@ -163,6 +203,13 @@ def _child(parent: Operation, planned: Plan, *, now: datetime) -> Operation:
         state_since=now,
         updated_at=now,
     )
+
+
+def _expected(parent: Operation, planned: Plan) -> dict[str, object] | None:
+    """What the child's effect must be: the parent's, with the part in place of the whole amount."""
+    if planned.amount is None or not parent.expected or "amount" not in parent.expected:
+        return parent.expected
+    return {**parent.expected, "amount": planned.amount}
 
 
 def _earlier_children(session: Session, parent: Operation) -> int:

@@ -1,4 +1,4 @@
-"""Carrying out what a person decided: the change, the stored action and the audit entry, in one transaction."""
+"""Carrying out what was decided: the change, the stored action and the audit entry, in one transaction."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from dashboard.domain.actions import ActionName, Evidence
+from dashboard.domain.approval import ActionState
 from dashboard.domain.masking import Hiding, hide
 from dashboard.domain.permissions import Actor
 from dashboard.domain.redaction import redact_text
@@ -16,15 +17,15 @@ from dashboard.models import Action, Operation
 from dashboard.queries.history import last_probe
 from dashboard.services import audit, compensations, transitions
 
-EXECUTED = "executed"
 ASKS_OUTSIDE = frozenset({ActionName.REQUEUE, ActionName.COMPENSATE})
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A person's checked wish: who, what, on which evidence, at which risk and under which policy version.
+    """A checked wish: who carries it out, what, on which evidence, at which risk and under which policy version.
 
-    `hidden` is what the policy keeps out of what is stored.
+    `hidden` is what the policy keeps out of what is stored. `proposal` is the stored action where
+    it was proposed before, and `approved_by` who agreed to it.
     """
 
     actor: Actor
@@ -35,14 +36,24 @@ class Decision:
     policy_hash: str | None
     hidden: Hiding
     now: datetime
+    amount: str | None = None
+    proposal: Action | None = None
+    approved_by: tuple[str, ...] = ()
 
     def told(self) -> dict[str, object]:
         """What events and audit say of the evidence beside the note."""
-        return {
+        told: dict[str, object] = {
             "action": self.action.value,
             "reason_code": self.evidence.reason_code,
             "reference": self.evidence.reference,
         }
+        if self.amount is not None:
+            told["amount"] = self.amount
+        if self.proposal is not None:
+            told["requested_by"] = self.proposal.requested_by
+        if self.approved_by:
+            told["approved_by"] = list(self.approved_by)
+        return told
 
 
 def carry_out(
@@ -53,31 +64,62 @@ def carry_out(
     Raises LostRaceError when the operation is no longer as it was read; then nothing was written.
     """
     before = {"state": operation.state, "revision": operation.revision}
-    stored = _new_action(session, operation, decision)
+    stored = decision.proposal or new_action(session, operation, decision, state=ActionState.EXECUTED)
     child = None
     if compensation:
-        child = compensations.create(
-            session,
-            operation,
-            compensation,
-            actor=decision.actor,
-            now=decision.now,
-            reason=decision.evidence.note,
-            told=decision.told(),
-            policy_hash=decision.policy_hash,
-        )
+        child = _compensate(session, operation, decision, compensation)
     else:
         _change_state(session, operation, decision)
+    stored.state = ActionState.EXECUTED.value
+    stored.executed_at = decision.now
+    stored.outcome = transitions.TO_VERIFY if decision.action in ASKS_OUTSIDE else None
     stored.child_id = child.id if child else None
     session.add(stored)
     session.flush()
     after: dict[str, object] = {"state": operation.state, "revision": operation.revision, "action_id": stored.id}
     if child:
         after["compensation"] = child.operation_id
+    record(session, operation, decision, stored=stored, action=decision.action.value, before=before, after=after)
+    return stored, child
+
+
+def new_action(session: Session, operation: Operation, decision: Decision, *, state: ActionState) -> Action:
+    """The row of an action as it was asked for; not stored yet."""
+    return Action(
+        operation_id=operation.id,
+        tenant=operation.tenant,
+        type=operation.type,
+        action=decision.action.value,
+        state=state.value,
+        idempotency_key=decision.idempotency_key,
+        revision=operation.revision,
+        reason_code=decision.evidence.reason_code,
+        note=redact_text(decision.evidence.note),
+        reference=redact_text(decision.evidence.reference) if decision.evidence.reference else None,
+        amount=decision.amount,
+        risk=decision.risk.level.value,
+        snapshot=_snapshot(session, operation, hidden=decision.hidden),
+        policy_hash=decision.policy_hash,
+        requested_by=decision.actor.id,
+        requested_at=decision.now,
+    )
+
+
+def record(
+    session: Session,
+    operation: Operation,
+    decision: Decision,
+    *,
+    stored: Action,
+    action: str,
+    before: Mapping[str, object],
+    after: Mapping[str, object],
+) -> None:
+    """Write down in the audit log that an action was executed or proposed."""
     audit.append(
         session,
         actor=decision.actor,
-        action=decision.action.value,
+        action=action,
         subject=operation.operation_id,
         now=decision.now,
         tenant=operation.tenant,
@@ -87,7 +129,19 @@ def carry_out(
         reason=decision.evidence.note,
         evidence={**decision.told(), "risk": stored.risk, "snapshot": stored.snapshot},
     )
-    return stored, child
+
+
+def _compensate(session: Session, operation: Operation, decision: Decision, planned: compensations.Plan) -> Operation:
+    return compensations.create(
+        session,
+        operation,
+        planned,
+        actor=decision.actor,
+        now=decision.now,
+        reason=decision.evidence.note,
+        told=decision.told(),
+        policy_hash=decision.policy_hash,
+    )
 
 
 def _change_state(session: Session, operation: Operation, decision: Decision) -> None:
@@ -112,28 +166,6 @@ def _carried(decision: Decision) -> Mapping[str, object]:
     if decision.action is ActionName.REOPEN:
         return {"closed_reason": None, "confirmed_at": None}
     return {}
-
-
-def _new_action(session: Session, operation: Operation, decision: Decision) -> Action:
-    return Action(
-        operation_id=operation.id,
-        tenant=operation.tenant,
-        type=operation.type,
-        action=decision.action.value,
-        state=EXECUTED,
-        outcome=transitions.TO_VERIFY if decision.action in ASKS_OUTSIDE else None,
-        idempotency_key=decision.idempotency_key,
-        revision=operation.revision,
-        reason_code=decision.evidence.reason_code,
-        note=redact_text(decision.evidence.note),
-        reference=redact_text(decision.evidence.reference) if decision.evidence.reference else None,
-        risk=decision.risk.level.value,
-        snapshot=_snapshot(session, operation, hidden=decision.hidden),
-        policy_hash=decision.policy_hash,
-        requested_by=decision.actor.id,
-        requested_at=decision.now,
-        executed_at=decision.now,
-    )
 
 
 def _snapshot(session: Session, operation: Operation, *, hidden: Hiding) -> dict[str, object]:

@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from dashboard.db import Database, clock
-from dashboard.domain.actions import MAX_NOTE
+from dashboard.domain.actions import FORM_KEY, MAX_NOTE
 from dashboard.domain.errors import InvalidInputError, NotAllowedError, Problem
 from dashboard.domain.permissions import Actor, Permission, allows
 from dashboard.domain.states import EventKind
@@ -34,7 +34,7 @@ def _add_once(session: Session, *, tried: Attempt, idempotency_key: str, text: s
     operation = actions.find(session, actor=actor, operation_id=tried.operation_id)
     if not allows(actor.grants, Permission.NOTE, tenant=operation.tenant, type=operation.type):
         raise NotAllowedError(permission=Permission.NOTE.value, action="note")
-    if not actions.FORM_KEY.fullmatch(idempotency_key):
+    if not FORM_KEY.fullmatch(idempotency_key):
         raise InvalidInputError((Problem("idempotency_key", "key_invalid"),))
     note = _checked(text)
     session.execute(select(Operation.id).where(Operation.id == operation.id).with_for_update())

@@ -1,16 +1,20 @@
 """What a person can ask of an operation as it stands, and why not where they cannot."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
 from dashboard.domain.actions import ActionName, available_actions
-from dashboard.domain.errors import NotAllowedError, OperationsError, TransitionError
-from dashboard.domain.permissions import ACTION_PERMISSION, Actor, allows
+from dashboard.domain.approval import ASKING
+from dashboard.domain.errors import ConflictError, NotAllowedError, OperationsError, TransitionError
+from dashboard.domain.permissions import Actor, allows
 from dashboard.domain.states import OPEN, State
+from dashboard.domain.verdicts import Verdict
 from dashboard.models import Operation
-from dashboard.services import compensations
+from dashboard.services import claims, compensations
+from dashboard.services.action_requests import ActionRequest, may_execute
 from dashboard.services.compensations import Existing
 from dashboard.services.policies import Policies
 
@@ -37,31 +41,45 @@ class _Compensations(NamedTuple):
     rival: Existing | None
 
 
-def offers(session: Session, operation: Operation, *, actor: Actor, policies: Policies) -> tuple[Offer, ...]:
+def offers(
+    session: Session, operation: Operation, *, actor: Actor, policies: Policies, now: datetime
+) -> tuple[Offer, ...]:
     """All actions in the order screens offer them; reads the database once, for a compensation twice."""
     found = _find_compensations(session, operation)
+    taken = claims.refusal(operation, actor=actor, now=now)
     return tuple(
         Offer(
             action,
-            _obstacle(operation, action, found=found, policies=policies) or not_allowed(operation, action, actor=actor),
+            _obstacle(operation, action, found=found, policies=policies)
+            or not_allowed(operation, action, actor=actor)
+            or taken,
         )
         for action in ActionName
     )
 
 
 def not_allowed(operation: Operation, action: ActionName, *, actor: Actor) -> NotAllowedError | None:
-    """The refusal of a person whose grants do not reach this action on this operation, or None."""
-    permission = ACTION_PERMISSION[action]
-    if allows(actor.grants, permission, tenant=operation.tenant, type=operation.type):
+    """The refusal of a person who may neither propose nor execute this action on this operation, or None."""
+    asking = ASKING[action]
+    if allows(actor.grants, asking, tenant=operation.tenant, type=operation.type):
         return None
-    return NotAllowedError(permission=permission.value, action=action.value)
+    if may_execute(operation, action, actor=actor):
+        return None
+    return NotAllowedError(permission=asking.value, action=action.value)
 
 
 def obstacle(
-    session: Session, operation: Operation, action: ActionName, *, policies: Policies
+    session: Session, operation: Operation, request: ActionRequest, *, now: datetime, beside: str | None = None
 ) -> OperationsError | None:
-    """Why the action cannot be done as things stand, whoever asks; None when it can."""
-    return _obstacle(operation, action, found=_find_compensations(session, operation), policies=policies)
+    """Why the action cannot be done as things stand, the claim of somebody else included; None when it can.
+
+    The claim of who is named by `beside` is in nobody's way: theirs is the proposal.
+    """
+    found = _find_compensations(session, operation)
+    refusal = _obstacle(operation, request.action, found=found, policies=request.policies)
+    if refusal or operation.assigned_to == beside:
+        return refusal
+    return claims.refusal(operation, actor=request.actor, now=now)
 
 
 def _find_compensations(session: Session, operation: Operation) -> _Compensations:
@@ -73,18 +91,20 @@ def _obstacle(
 ) -> OperationsError | None:
     if action not in available_actions(State(operation.state)):
         return TransitionError(source=operation.state, target=None, trigger=action.value)
+    if action is ActionName.REQUEUE and operation.verdict == Verdict.CORRECT:
+        return ConflictError("effect_exists", verdict_at=operation.verdict_at)
     if action is ActionName.COMPENSATE and policies.compensation_of(operation.type) is None:
-        return OperationsError("compensation_unknown", type=operation.type)
+        return ConflictError("compensation_unknown", type=operation.type)
     if found.own and action is ActionName.COMPENSATE:
         return _second(found.own)
     if found.rival and action in (SENDS_AGAIN if found.rival.unproven else ONE_COMPENSATION):
         return _second(found.rival)
     if found.own and found.own.state in OPEN and action in WAITS_FOR_COMPENSATION:
-        return OperationsError("compensation_open", **found.own._asdict())
+        return ConflictError("compensation_open", **found.own._asdict())
     return None
 
 
-def _second(first: Existing) -> OperationsError:
+def _second(first: Existing) -> ConflictError:
     if first.unproven:
-        return OperationsError("compensation_unproven", **first._asdict())
-    return OperationsError("compensation_exists", **first._asdict())
+        return ConflictError("compensation_unproven", **first._asdict())
+    return ConflictError("compensation_exists", **first._asdict())

@@ -14,7 +14,7 @@ from sqlalchemy import Table, select, update
 from sqlalchemy.orm import Session
 
 from dashboard.db import Database, clock
-from dashboard.domain.actions import check_words
+from dashboard.domain.actions import FORM_KEY, check_words
 from dashboard.domain.errors import InvalidInputError, LostRaceError, NotAllowedError, NotFoundError, Problem
 from dashboard.domain.messages import Decision, MessageState
 from dashboard.domain.permissions import Actor, Permission, allows, scopes
@@ -22,7 +22,6 @@ from dashboard.domain.text import TextError, check_text
 from dashboard.models import OutboxDecision, OutboxMessage
 from dashboard.queries.scoping import in_scope
 from dashboard.services import audit
-from dashboard.services.actions import FORM_KEY
 from dashboard.services.refusals import Attempt, Subject, attempt
 
 LIMITS: Mapping[str, int] = {"tenant": 64, "type": 64, "sink": 64, "topic": 128, "aggregate_key": 255}

@@ -28,11 +28,13 @@ def broken_rules(file: PolicyFile, environment: Mapping[str, str]) -> list[Probl
     found = list(_addresses(file, environment))
     found += _responses(("defaults",), file.defaults)
     found += _order(("defaults",), default_policy(file), file.defaults)
+    found += _sink_known(("defaults",), file.defaults, file)
     policies = type_policies(file)
     for name, table in file.types.items():
         path = ("types", name)
         found += _responses(path, table)
         found += _order(path, policies[name], table)
+        found += _sink_known(path, table, file)
         for rule in TYPE_RULES:
             found += rule(path, table, file)
         found += _unsafe_retry(path, policies[name], file)
@@ -66,6 +68,17 @@ def _order(path: tuple[str, ...], policy: TypePolicy, table: RulesTable) -> Foun
 def _destination_known(path: tuple[str, ...], table: TypeTable, file: PolicyFile) -> Found:
     if table.destination and table.destination not in file.destinations:
         yield _unknown((*path, "destination"), "destination_unknown", table.destination, file.destinations)
+
+
+def _sink_known(path: tuple[str, ...], table: RulesTable, file: PolicyFile) -> Found:
+    notify = table.approvals.notify if table.approvals else None
+    if notify and notify not in file.sinks:
+        yield _unknown((*path, "approvals", "notify"), "sink_unknown", notify, file.sinks)
+
+
+def _partial_of_something(path: tuple[str, ...], table: TypeTable, _file: PolicyFile) -> Found:
+    if table.partial and table.compensation is None:
+        yield problem((*path, "partial"), "partial_of_nothing")
 
 
 def _compensation_known(path: tuple[str, ...], table: TypeTable, file: PolicyFile) -> Found:
@@ -117,5 +130,6 @@ TYPE_RULES: tuple[Callable[[tuple[str, ...], TypeTable, PolicyFile], Found], ...
     _destination_known,
     _compensation_known,
     _compensation_ends,
+    _partial_of_something,
     _probe_possible,
 )

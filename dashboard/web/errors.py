@@ -8,6 +8,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError, StatementError
 from werkzeug.exceptions import HTTPException
 
 from dashboard.domain.errors import (
+    ConflictError,
     InvalidInputError,
     LostRaceError,
     NotAllowedError,
@@ -15,8 +16,8 @@ from dashboard.domain.errors import (
     OperationsError,
     TransitionError,
 )
-from dashboard.web import kept
 from dashboard.edge.filters import url_with
+from dashboard.web import kept
 from dashboard.web.context import person, request_id
 from dashboard.web.login import resume_page, sign_in_page
 from dashboard.web.navigation import home
@@ -25,6 +26,7 @@ from dashboard.web.wording import in_words
 STATUS: dict[type[OperationsError], int] = {
     NotFoundError: 404,
     NotAllowedError: 403,
+    ConflictError: 409,
     LostRaceError: 409,
     TransitionError: 409,
     InvalidInputError: 422,

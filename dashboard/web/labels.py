@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from flask_babel import LazyString, lazy_gettext
 
 from dashboard.domain.text import visible
+from dashboard.web.decision_labels import DECISION_LABELS
 
 LABELS: Mapping[str, Mapping[str, LazyString]] = {
     "state": {
@@ -43,6 +44,15 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "confirm": lazy_gettext("Confirm"),
         "escalate": lazy_gettext("Escalate"),
         "reopen": lazy_gettext("Reopen"),
+        "propose": lazy_gettext("Propose an action"),
+        "approve": lazy_gettext("Approve"),
+        "reject": lazy_gettext("Reject"),
+        "withdraw": lazy_gettext("Withdraw"),
+        "proposal_void": lazy_gettext("Void a proposal"),
+        "proposal_expired": lazy_gettext("Let a proposal expire"),
+        "claim": lazy_gettext("Claim"),
+        "release": lazy_gettext("Release"),
+        "takeover": lazy_gettext("Take over"),
         "note": lazy_gettext("Add a note"),
         "request": lazy_gettext("Send a request"),
         "sign_in": lazy_gettext("Sign in"),
@@ -52,7 +62,13 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "preferences_changed": lazy_gettext("Change preferences"),
         "user_added": lazy_gettext("Add user"),
         "user_disabled": lazy_gettext("Disable user"),
+        "user_enabled": lazy_gettext("Enable user"),
+        "user_signed_on": lazy_gettext("Add user at the first sign-on"),
+        "password_handed_over": lazy_gettext("Hand over an initial password"),
+        "session_ended": lazy_gettext("End sessions"),
         "grant_added": lazy_gettext("Grant a role"),
+        "grant_removed": lazy_gettext("Take a role away"),
+        "grants_from_groups": lazy_gettext("Take roles from groups"),
         "token_added": lazy_gettext("Make a token"),
         "token_revoked": lazy_gettext("Revoke a token"),
         "policy_version": lazy_gettext("Use a new policy version"),
@@ -63,6 +79,10 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "retention": lazy_gettext("Purge by retention"),
         "reconciliation_run": lazy_gettext("Reconciliation run"),
         "audit_verify": lazy_gettext("Verify the audit log"),
+        "audit_anchor": lazy_gettext("Anchor the audit log"),
+        "audit_export": lazy_gettext("Export the audit log"),
+        "report_export": lazy_gettext("Export a report"),
+        "reveal": lazy_gettext("Reveal a masked field"),
         "evidence_import": lazy_gettext("Import a result file"),
         "evidence_judged": lazy_gettext("Judge evidence received"),
         "receipt": lazy_gettext("Take a signed receipt"),
@@ -73,6 +93,7 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "transient_fault": lazy_gettext("It was a passing fault"),
         "destination_fixed": lazy_gettext("The destination works again"),
         "customer_request": lazy_gettext("The customer asked for it"),
+        "override": lazy_gettext("Override: send it again without proof"),
         "charged_twice": lazy_gettext("The effect happened twice"),
         "order_cancelled": lazy_gettext("The order was cancelled"),
         "wrong_amount": lazy_gettext("The amount is wrong"),
@@ -149,10 +170,10 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "refused": lazy_gettext("Refused"),
         "to_verify": lazy_gettext("Effect to be verified"),
         "verified": lazy_gettext("Effect verified"),
-        "no_effect": lazy_gettext("No effect found"),
+        "no_effect": lazy_gettext("Not as asked for"),
         "duplicated": lazy_gettext("Effect exists twice"),
     },
-    "action_state": {"proposed": lazy_gettext("Proposed"), "executed": lazy_gettext("Executed")},
+    **DECISION_LABELS,
     "why": {
         "divergent": lazy_gettext("Divergent"),
         "ambiguous": lazy_gettext("Ambiguous"),

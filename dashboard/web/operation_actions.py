@@ -9,6 +9,7 @@ from flask import Blueprint, abort, flash, redirect, render_template, request, u
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 
+from dashboard.db import clock
 from dashboard.domain.actions import ActionName
 from dashboard.domain.errors import InvalidInputError, LostRaceError, NotAllowedError, NotFoundError, OperationsError
 from dashboard.domain.permissions import Permission
@@ -142,7 +143,7 @@ def _refused(asked: ActionRequest, refusal: OperationsError, typed: Typed) -> Re
     """Explain why not, give back what was typed, and offer what is possible instead."""
     with read() as session:
         operation = actions.find(session, actor=asked.actor, operation_id=asked.operation_id)
-        offered = offers(session, operation, actor=asked.actor, policies=policies())
+        offered = offers(session, operation, actor=asked.actor, policies=policies(), now=clock(session))
     page = render_template(
         "operations/refused.html",
         operation=operation,

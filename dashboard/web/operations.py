@@ -86,8 +86,8 @@ def _page(operation_id: str, *, note: str = "", problem: str = "", came_back: bo
     with read() as session:
         operation = find(session, actor=asking, operation_id=operation_id)
         detail = detail_of(session, operation, scopes=scopes(asking.grants, Permission.BROWSE))
-        offered = offers(session, operation, actor=asking, policies=policies())
         now = clock(session)
+        offered = offers(session, operation, actor=asking, policies=policies(), now=now)
     hidden = _hidden(operation, detail.probe)
     compared = checked_differences(operation.expected, detail.probe, hidden=hidden)
     return render_template(

@@ -74,6 +74,8 @@ SENTENCES: Mapping[str, LazyString] = {
     "approval_unwritten": lazy_gettext("No action needs a second person."),
     "approval_expires": lazy_gettext("A proposal that nobody approves ends after %(expires)s."),
     "manager_above": lazy_gettext("Above %(amount)s a manager must approve."),
+    "approval_notify": lazy_gettext("Proposals are announced at %(sink)s."),
+    "compensation_partial": lazy_gettext("A part of the amount may be given back."),
     "compensation": lazy_gettext("It is undone by %(type)s."),
     "compensation_none": lazy_gettext("Policy names nothing that undoes it."),
     # What is kept

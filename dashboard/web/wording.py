@@ -38,6 +38,30 @@ SENTENCES: Mapping[str, LazyString] = {
         "Reopen that one and prove it instead."
     ),
     "compensation_open": lazy_gettext("A compensation is under way: %(operation_id)s. Wait for it, or close it first."),
+    "effect_exists": lazy_gettext("The effect exists: sending it again would make it twice. Confirm it instead."),
+    "proof_missing": lazy_gettext(
+        "There is no fresh proof that the effect is absent. Check now, or give the override as reason: a manager must "
+        "approve it."
+    ),
+    "override_needless": lazy_gettext("Nothing has to be overridden: the proof is fresh. Choose another reason."),
+    "partial_not_allowed": lazy_gettext("Policy allows no part of this: leave the amount empty."),
+    "amount_unreadable": lazy_gettext("This is not an amount such as 12.50."),
+    "amount_not_positive": lazy_gettext("Give an amount above zero."),
+    "amount_above_rest": lazy_gettext("This is more than the %(left)s %(currency)s that are left to give back."),
+    # claims
+    "claimed": lazy_gettext("%(claimed_by)s has claimed this. Wait until it is released, or take it over with a note."),
+    "not_open": lazy_gettext("It has ended: there is nothing to claim."),
+    # approvals
+    "proposed_already": lazy_gettext("%(requested_by)s has proposed this already. It waits for approval."),
+    "own_approval": lazy_gettext("Nobody decides about their own proposal. You can withdraw it."),
+    "not_proposer": lazy_gettext("Only who proposed it can withdraw it. You can reject it."),
+    "voted_already": lazy_gettext("You have decided about this before. Everybody has one vote."),
+    "not_waiting": lazy_gettext("This does not wait for a decision any more. Nothing was changed."),
+    "approval_void": lazy_gettext(
+        "This proposal is void: the operation, the evidence or the policy is no longer what was proposed. Nothing was "
+        "done; it can be proposed anew."
+    ),
+    "approval_expired": lazy_gettext("This proposal has expired. Nothing was done; it can be proposed anew."),
     "revision_invalid": lazy_gettext("The form came without the revision it is about. Check it and send it once more."),
     "invalid_input": lazy_gettext("Some fields need another look."),
     # messages
@@ -58,6 +82,14 @@ SENTENCES: Mapping[str, LazyString] = {
     "grant_mixes_admin": lazy_gettext(
         "An administrator has no other role: who hands out roles neither proposes nor approves."
     ),
+    "grants_from_groups": lazy_gettext(
+        "The groups at the identity provider decide what this person may do: change them there."
+    ),
+    "grant_own": lazy_gettext("You cannot take away your own role. Ask another administrator."),
+    "account_own": lazy_gettext("You cannot disable your own account. Ask another administrator."),
+    "password_same": lazy_gettext("Choose another password than the one you were given."),
+    "local_sign_in_off": lazy_gettext("Passwords are not used here. Sign in at the identity provider."),
+    "role_unknown": lazy_gettext("Choose one of the roles in the list."),
     "scope_invalid": lazy_gettext("Use 1 to %(maximum)s characters."),
     # tokens
     "token_unknown": lazy_gettext("There is no such token."),

@@ -40,7 +40,8 @@ def policies(tmp_path: Path) -> Policies:
 
 
 def add(database: Database, **values: object) -> str:
-    return transact(database, lambda session: factories.operation(session, **values).operation_id)
+    given = {**factories.proven_absent(), **values}
+    return transact(database, lambda session: factories.operation(session, **given).operation_id)
 
 
 def ask(
@@ -52,10 +53,11 @@ def ask(
     actor: Actor = OPERATOR,
     policies: Policies | None = None,
 ) -> str:
-    """The code of the refusal, or `done`, or `repeated`."""
+    """The code of the refusal, or `done`, `proposed` or `repeated`."""
     request = ActionRequest(actor, operation_id, ActionName(action), policies or Policies())
     try:
-        return "repeated" if perform(database, request, form).repeated else "done"
+        done = perform(database, request, form)
+        return "repeated" if done.repeated else "done" if done.state == "executed" else done.state
     except OperationsError as error:
         return error.code
 
@@ -144,11 +146,12 @@ def test_a_stale_revision_is_a_lost_race_that_names_who_was_faster(database: Dat
     assert counts(database) == (1, 1, 2)
 
 
-def test_support_may_not_execute(database: Database) -> None:
+def test_support_proposes_and_changes_nothing(database: Database) -> None:
     operation_id = add(database)
-    assert ask(database, operation_id, actor=factories.actor(Role.SUPPORT)) == "not_allowed"
-    assert counts(database) == (0, 0, 1)
-    assert last_entry(database).tenant == "tienda-es"
+    assert ask(database, operation_id, actor=factories.actor(Role.SUPPORT)) == "proposed"
+    assert (row_of(database, operation_id).state, row_of(database, operation_id).revision) == ("manual_review", 1)
+    assert counts(database) == (1, 1, 1)
+    assert (last_entry(database).action, last_entry(database).tenant) == ("propose", "tienda-es")
 
 
 def test_what_lies_outside_the_grants_does_not_exist(database: Database) -> None:
@@ -228,10 +231,11 @@ def test_a_key_used_for_another_action_is_refused(database: Database) -> None:
 
 
 def test_preview_changes_nothing_and_knows_the_risk(database: Database) -> None:
-    operation_id = add(database, verdict="correct", verdict_at=factories.NOW)
+    operation_id = add(database, verdict="ambiguous", verdict_at=factories.NOW)
     with reading(database) as session:
         shown = preview(session, ActionRequest(OPERATOR, operation_id, ActionName.REQUEUE, Policies()))
     assert (shown.target, shown.risk.level, shown.refusal) == ("retry_scheduled", "high", None)
+    assert (shown.proof, shown.reasons, shown.demand.approvals) == ("unproven", ("override",), 1)
     assert counts(database) == (0, 0, 0)
 
 

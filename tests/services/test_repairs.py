@@ -44,7 +44,8 @@ def policies(tmp_path: Path) -> Policies:
 
 
 def add(database: Database, **values: Any) -> str:
-    return transact(database, lambda session: factories.operation(session, **values).operation_id)
+    given = {**factories.proven_absent(), **values}
+    return transact(database, lambda session: factories.operation(session, **given).operation_id)
 
 
 def ask(database: Database, operation_id: str, action: str, policies: Policies, **form: Any) -> Performed:
