@@ -8,7 +8,7 @@ from dashboard.cli.setup import command_line_actor, ready_database
 from dashboard.config import Settings
 from dashboard.db import clock, reading, transact
 from dashboard.domain.permissions import Grant, Role
-from dashboard.services import users
+from dashboard.services import granting, users
 
 ROLE = click.Choice([role.value for role in Role])
 
@@ -45,7 +45,7 @@ def grant(email: str, *, role: str, tenant: str | None, operation_type: str | No
     with ready_database(Settings()) as database:
         added = transact(
             database,
-            lambda session: users.add_grant(
+            lambda session: granting.add_grant(
                 session, actor=command_line_actor(), email=email, grant=given, now=clock(session)
             ),
         )

@@ -22,6 +22,9 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "password_too_long": "Choose a password of at most {maximum} characters.",
         "password_too_simple": "Choose a password that is neither the address nor one repeated character.",
         "grant_mixes_admin": "An admin has no other role: add a second address for one of the two.",
+        "grants_from_groups": "The groups at the identity provider decide what this person may do: change them there.",
+        "groups_unreadable": "The file cannot be read as TOML: {reason}.",
+        "groups_invalid": "Correct this key: {reason}.",
         "scope_invalid": "Give a name of 1 to {maximum} characters.",
         # Tokens
         "token_not_found": "There is no token {name}.",

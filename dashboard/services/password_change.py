@@ -49,6 +49,8 @@ def _wish(user: User, *, current: str, new: str) -> _Wish:
     if not matches(current, kept=user.password_hash):
         return _Wish(None, (), None)
     problems = check_password(new, email=user.email, field="new_password")
+    if user.password_initial and new == current:
+        problems = (Problem("new_password", "password_same"),)
     return _Wish(user.password_hash, problems, None if problems else hash_password(new))
 
 
@@ -64,6 +66,7 @@ def _settle(session: Session, *, user_id: int, actor: Actor, wish: _Wish | None)
     if wish.renewed is None:
         return wish.problems
     user.password_hash = wish.renewed
+    user.password_initial = False
     user.session_epoch += 1
     session.flush()
     _record(session, user, actor=actor)

@@ -45,7 +45,7 @@ def matches(password: str, *, kept: str | None) -> bool:
         _HASHER.verify(kept or _nobody(), _as_typed(password))
     except (VerificationError, InvalidHashError):
         return False
-    return kept is not None
+    return bool(kept)
 
 
 def is_outdated(kept: str) -> bool:

@@ -15,10 +15,10 @@ from sqlalchemy.orm import Session
 from dashboard.db import Database, clock, reading, transact
 from dashboard.domain.permissions import Actor
 from dashboard.domain.states import ActorKind
-from dashboard.models import AuditEntry, AuditHead, User
+from dashboard.models import AuditHead, User
 from dashboard.services import audit
 from dashboard.services.passwords import hash_password, is_outdated, matches
-from dashboard.services.throttling import ACTION, THROTTLED_ACCOUNT, WINDOW, WRONG, Refused, throttled_by
+from dashboard.services.throttling import ACTION, WRONG, Refused, already_told, throttled_by
 from dashboard.services.users import Person, clean_email, find_person, is_email
 
 NO_GRANTS = "no_grants"
@@ -72,7 +72,7 @@ def _settle(session: Session, *, actor: Actor, proven: _Proven | None) -> Signed
     now = clock(session)
     throttled = throttled_by(session, subject=actor.id, address=actor.address, now=now)
     if throttled:
-        if not _already_told(session, actor=actor, code=throttled.code, now=now):
+        if not already_told(session, actor=actor, code=throttled.code, now=now):
             _record(session, actor=actor, now=now, reason=throttled.code)
         return throttled
     person = _person_of(session, proven) if proven else None
@@ -96,16 +96,3 @@ def _person_of(session: Session, proven: _Proven) -> Person | None:
 
 def _record(session: Session, *, actor: Actor, now: datetime, reason: str) -> None:
     audit.append(session, actor=actor, action=ACTION, subject=actor.id, now=now, outcome=audit.REFUSED, reason=reason)
-
-
-def _already_told(session: Session, *, actor: Actor, code: str, now: datetime) -> bool:
-    # One entry a window is enough: more would let anybody fill the log.
-    told = select(AuditEntry.seq).where(
-        AuditEntry.at > now - WINDOW,
-        AuditEntry.action == ACTION,
-        AuditEntry.reason == code,
-        AuditEntry.address == actor.address if actor.address else AuditEntry.address.is_(None),
-    )
-    if code == THROTTLED_ACCOUNT:
-        told = told.where(AuditEntry.subject == actor.id)
-    return session.scalar(told.limit(1)) is not None

@@ -10,6 +10,7 @@ from math import ceil
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
+from dashboard.domain.permissions import Actor
 from dashboard.models import AuditEntry
 from dashboard.services import audit
 
@@ -38,6 +39,19 @@ def throttled_by(session: Session, *, subject: str, address: str | None, now: da
         return Refused(THROTTLED_ACCOUNT, wait)
     wait = _wait(session, AuditEntry.address == address, most=FAILURES_PER_ADDRESS, now=now) if address else 0
     return Refused(THROTTLED_ADDRESS, wait) if wait else None
+
+
+def already_told(session: Session, *, actor: Actor, code: str, now: datetime) -> bool:
+    """Tell whether the log has this refusal already: one entry a window is enough, more would let anybody fill it."""
+    told = select(AuditEntry.seq).where(
+        AuditEntry.at > now - WINDOW,
+        AuditEntry.action == ACTION,
+        AuditEntry.reason == code,
+        AuditEntry.address == actor.address if actor.address else AuditEntry.address.is_(None),
+    )
+    if code != THROTTLED_ADDRESS:
+        told = told.where(AuditEntry.subject == actor.id)
+    return session.scalar(told.limit(1)) is not None
 
 
 def _wait(session: Session, whose: ColumnElement[bool], *, most: int, now: datetime) -> int:

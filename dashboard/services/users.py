@@ -1,10 +1,9 @@
-"""People who may sign in: who they are, what they are granted, and what they prefer. Every change is audited."""
+"""People who may sign in: who they are, and whether they may. Every change is audited."""
 
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
-from zoneinfo import available_timezones
 
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
@@ -12,17 +11,16 @@ from sqlalchemy.orm import Session
 
 from dashboard.db import Database, clock, transact
 from dashboard.domain.errors import InvalidInputError, NotAllowedError, NotFoundError, Problem
-from dashboard.domain.permissions import Actor, Grant, Permission, Role, holds
+from dashboard.domain.permissions import Actor, Grant, Permission, holds
 from dashboard.domain.states import ActorKind
-from dashboard.domain.text import TextError, check_text, without_invisible
+from dashboard.domain.text import without_invisible
 from dashboard.models import User, UserGrant
 from dashboard.services import audit
+from dashboard.services.grant_rows import check_grants, grant_of, row_of, told
 from dashboard.services.passwords import check_password, hash_password
 
 MAX_EMAIL = 254
-MAX_SCOPE = 64
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
-THEMES = ("system", "light", "dark")
 
 
 @dataclass(frozen=True)
@@ -38,16 +36,8 @@ class Person:
     shortcuts: bool
     disabled_at: datetime | None
     grants: tuple[Grant, ...]
-
-
-@dataclass(frozen=True)
-class Preferences:
-    """What a person chose about how pages look; None leaves language or time zone to the default."""
-
-    locale: str | None
-    timezone: str | None
-    theme: str
-    shortcuts: bool
+    has_password: bool = True
+    password_initial: bool = False
 
 
 def clean_email(email: str) -> str:
@@ -60,54 +50,33 @@ def is_email(email: str) -> bool:
     return len(email) <= MAX_EMAIL and EMAIL.fullmatch(email) is not None and without_invisible(email) == email
 
 
-def add_user(database: Database, *, actor: Actor, email: str, password: str, grants: Iterable[Grant]) -> Person:
+def add_user(
+    database: Database, *, actor: Actor, email: str, password: str, grants: Iterable[Grant], initial: bool = False
+) -> Person:
     """Add a person; no transaction is open while the password is hashed.
 
+    An `initial` password is one that somebody hands over: the person has to replace it before anything else.
     Raises InvalidInputError (email_invalid, email_taken, password_..., grant_mixes_admin) and NotAllowedError.
     """
-    _authorise(actor)
+    authorise(actor)
     address, given = clean_email(email), tuple(grants)
     problems = [] if is_email(address) else [Problem("email", "email_invalid")]
     problems.extend(check_password(password, email=address))
-    problems.extend(problem for grant in given for problem in _check_grant(grant))
-    problems.extend(_check_duties(given))
+    problems.extend(check_grants(given))
     if problems:
         raise InvalidInputError(problems)
-    kept = hash_password(password)
-    return transact(database, lambda session: _add(session, actor=actor, email=address, kept=kept, grants=given))
-
-
-def add_grant(session: Session, *, actor: Actor, email: str, grant: Grant, now: datetime) -> bool:
-    """Give a person a role; False if they have it already. Raises NotFoundError, InvalidInputError, NotAllowedError."""
-    _authorise(actor)
-    if problems := _check_grant(grant):
-        raise InvalidInputError(problems)
-    user = _by_email(session, email)
-    had = grants_of(session, user.id)
-    if grant in had:
-        return False
-    if problems := _check_duties((*had, grant)):
-        raise InvalidInputError(problems)
-    session.add(_row(user.id, grant, now))
-    session.flush()
-    audit.append(
-        session,
-        actor=actor,
-        action="grant_added",
-        subject=user.email,
-        now=now,
-        tenant=grant.tenant,
-        type=grant.type,
-        before={"grants": _told(had)},
-        after={"grants": _told((*had, grant))},
-    )
-    return True
+    user = {"email": address, "password_hash": hash_password(password), "password_initial": initial}
+    return transact(database, lambda session: _add(session, User(**user), actor=actor, grants=given))
 
 
 def disable_user(session: Session, *, actor: Actor, email: str, now: datetime) -> bool:
-    """Bar a person and end their sessions; False if they were barred already. Raises NotFoundError, NotAllowedError."""
-    _authorise(actor)
-    user = _by_email(session, email)
+    """Bar a person and end their sessions; False if they were barred already.
+
+    Raises NotFoundError, NotAllowedError, and InvalidInputError for one's own account.
+    """
+    user = _administered(session, actor=actor, email=email)
+    if user.email == actor.id:
+        raise InvalidInputError((Problem("email", "account_own"),))
     if user.disabled_at is not None:
         return False
     user.disabled_at = now
@@ -117,13 +86,30 @@ def disable_user(session: Session, *, actor: Actor, email: str, now: datetime) -
     return True
 
 
+def enable_user(session: Session, *, actor: Actor, email: str, now: datetime) -> bool:
+    """Let a barred person sign in again; False if nobody barred them. Raises NotFoundError, NotAllowedError."""
+    user = _administered(session, actor=actor, email=email)
+    if user.disabled_at is None:
+        return False
+    user.disabled_at = None
+    session.flush()
+    audit.append(session, actor=actor, action="user_enabled", subject=user.email, now=now)
+    return True
+
+
+def sign_out_user(session: Session, *, actor: Actor, email: str, now: datetime) -> None:
+    """End all sessions of somebody else. Raises NotFoundError, NotAllowedError."""
+    user = _administered(session, actor=actor, email=email)
+    sign_out_everywhere(session, actor=actor, user_id=user.id, now=now)
+
+
 def list_users(session: Session) -> list[Person]:
     """Give everybody by e-mail, with their grants."""
     grants: dict[int, list[Grant]] = {}
     for row in session.scalars(select(UserGrant).order_by(UserGrant.id)):
-        grants.setdefault(row.user_id, []).append(_grant(row))
+        grants.setdefault(row.user_id, []).append(grant_of(row))
     users = session.scalars(select(User).order_by(User.email))
-    return [_person(user, grants.get(user.id, [])) for user in users]
+    return [person_of(user, grants.get(user.id, [])) for user in users]
 
 
 def find_person(session: Session, *, user_id: int) -> Person | None:
@@ -135,38 +121,7 @@ def find_person(session: Session, *, user_id: int) -> Person | None:
         .order_by(UserGrant.id)
     ).all()
     granted: list[UserGrant | None] = [row for _, row in rows]  # none of them in an outer join
-    return _person(rows[0][0], [_grant(row) for row in granted if row]) if rows else None
-
-
-def grants_of(session: Session, user_id: int) -> tuple[Grant, ...]:
-    """Give what a person is granted, oldest first."""
-    rows = session.scalars(select(UserGrant).where(UserGrant.user_id == user_id).order_by(UserGrant.id))
-    return tuple(_grant(row) for row in rows)
-
-
-def set_preferences(
-    session: Session, *, actor: Actor, user_id: int, chosen: Preferences, languages: Collection[str], now: datetime
-) -> None:
-    """Keep how a person wants pages to look; raises InvalidInputError (locale_unknown, timezone_unknown, ...)."""
-    problems = _check_preferences(chosen, languages)
-    if problems:
-        raise InvalidInputError(problems)
-    user = session.get_one(User, user_id, with_for_update=True)
-    before = Preferences(user.locale, user.timezone, user.theme, user.shortcuts)
-    if chosen == before:
-        return
-    user.locale, user.timezone = chosen.locale, chosen.timezone
-    user.theme, user.shortcuts = chosen.theme, chosen.shortcuts
-    session.flush()
-    audit.append(
-        session,
-        actor=actor,
-        action="preferences_changed",
-        subject=user.email,
-        now=now,
-        before=asdict(before),
-        after=asdict(chosen),
-    )
+    return person_of(rows[0][0], [grant_of(row) for row in granted if row]) if rows else None
 
 
 def sign_out_everywhere(session: Session, *, actor: Actor, user_id: int, now: datetime) -> None:
@@ -177,21 +132,23 @@ def sign_out_everywhere(session: Session, *, actor: Actor, user_id: int, now: da
     audit.append(session, actor=actor, action="signed_out_everywhere", subject=user.email, now=now)
 
 
-def _authorise(actor: Actor) -> None:
+def authorise(actor: Actor) -> None:
+    """Refuse whoever may not administer people; raises NotAllowedError."""
     # The command line acts as the system: who can run it already holds the database.
     if actor.kind is not ActorKind.SYSTEM and not holds(actor.grants, Permission.ADMINISTER):
         raise NotAllowedError(permission=Permission.ADMINISTER.value)
 
 
-def _add(session: Session, *, actor: Actor, email: str, kept: str, grants: tuple[Grant, ...]) -> Person:
-    now = clock(session)
-    user = _insert(session, User(email=email, password_hash=kept, created_at=now))
-    session.add_all(_row(user.id, grant, now) for grant in grants)
-    audit.append(session, actor=actor, action="user_added", subject=email, now=now, after={"grants": _told(grants)})
-    return _person(user, grants)
+def _add(session: Session, user: User, *, actor: Actor, grants: tuple[Grant, ...]) -> Person:
+    user.created_at = now = clock(session)
+    insert(session, user)
+    session.add_all(row_of(user.id, grant, now=now) for grant in grants)
+    audit.append(session, actor=actor, action="user_added", subject=user.email, now=now, after={"grants": told(grants)})
+    return person_of(user, grants)
 
 
-def _insert(session: Session, user: User) -> User:
+def insert(session: Session, user: User) -> User:
+    """Put a person into the table; raises InvalidInputError where somebody has the address."""
     try:
         with session.begin_nested():
             session.add(user)
@@ -200,48 +157,16 @@ def _insert(session: Session, user: User) -> User:
     return user
 
 
-def _by_email(session: Session, email: str) -> User:
+def locked(session: Session, email: str) -> User | None:
+    """Give a person and keep others from changing them until the transaction ends; None where there is no such one."""
     address = clean_email(email)
-    user = None
-    if is_email(address):
-        user = session.scalar(select(User).where(User.email == address).with_for_update())
-    if user is None:
-        raise NotFoundError(email=email)
-    return user
+    if not is_email(address):
+        return None
+    return session.scalar(select(User).where(User.email == address).with_for_update())
 
 
-def _check_grant(grant: Grant) -> tuple[Problem, ...]:
-    named = (("tenant", grant.tenant), ("type", grant.type))
-    return tuple(Problem(field, "scope_invalid", {"maximum": MAX_SCOPE}) for field, name in named if _is_bad(name))
-
-
-def _check_duties(grants: Iterable[Grant]) -> tuple[Problem, ...]:
-    """Whoever hands out roles neither proposes nor approves: nobody is an admin and something else."""
-    roles = {grant.role for grant in grants}
-    return (Problem("role", "grant_mixes_admin"),) if Role.ADMIN in roles and len(roles) > 1 else ()
-
-
-def _is_bad(name: str | None) -> bool:
-    if name is None:
-        return False
-    try:
-        return not 0 < len(check_text(name)) <= MAX_SCOPE
-    except TextError:
-        return True
-
-
-def _check_preferences(chosen: Preferences, languages: Collection[str]) -> tuple[Problem, ...]:
-    problems = []
-    if chosen.locale is not None and chosen.locale not in languages:
-        problems.append(Problem("locale", "locale_unknown"))
-    if chosen.timezone is not None and chosen.timezone not in available_timezones():
-        problems.append(Problem("timezone", "timezone_unknown"))
-    if chosen.theme not in THEMES:
-        problems.append(Problem("theme", "theme_unknown"))
-    return tuple(problems)
-
-
-def _person(user: User, grants: Iterable[Grant]) -> Person:
+def person_of(user: User, grants: Iterable[Grant]) -> Person:
+    """Give a row as the edges see it."""
     return Person(
         id=user.id,
         email=user.email,
@@ -252,16 +177,14 @@ def _person(user: User, grants: Iterable[Grant]) -> Person:
         shortcuts=user.shortcuts,
         disabled_at=user.disabled_at,
         grants=tuple(grants),
+        has_password=bool(user.password_hash),
+        password_initial=user.password_initial,
     )
 
 
-def _grant(row: UserGrant) -> Grant:
-    return Grant(Role(row.role), row.tenant, row.type)
-
-
-def _row(user_id: int, grant: Grant, now: datetime) -> UserGrant:
-    return UserGrant(user_id=user_id, role=str(grant.role), tenant=grant.tenant, type=grant.type, created_at=now)
-
-
-def _told(grants: Iterable[Grant]) -> list[dict[str, str | None]]:
-    return [{"role": grant.role, "tenant": grant.tenant, "type": grant.type} for grant in grants]
+def _administered(session: Session, *, actor: Actor, email: str) -> User:
+    authorise(actor)
+    user = locked(session, email)
+    if user is None:
+        raise NotFoundError(email=email)
+    return user

@@ -5,14 +5,17 @@ from zoneinfo import available_timezones
 from babel import Locale
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext
+from flask_babel import gettext, ngettext
 
 from dashboard.db import clock
-from dashboard.domain.errors import InvalidInputError, Problem
-from dashboard.services import password_change, users
-from dashboard.services.users import THEMES, Person, Preferences
+from dashboard.domain.errors import InvalidInputError, NotAllowedError, Problem
+from dashboard.services import password_change, preferences, users
+from dashboard.services import sessions as sessions_of
+from dashboard.services.preferences import THEMES, Preferences
+from dashboard.services.users import Person
 from dashboard.web import sessions
-from dashboard.web.context import actor, database, known_person, signed_in, write
+from dashboard.web.context import actor, database, known_person, read, settings, signed_in, write
+from dashboard.web.devices import device
 from dashboard.web.frame import languages
 from dashboard.web.labels import label
 from dashboard.web.wording import by_field
@@ -40,7 +43,7 @@ def save() -> ResponseReturnValue:
     )
     try:
         write(
-            lambda session: users.set_preferences(
+            lambda session: preferences.set_preferences(
                 session, actor=asking, user_id=person.id, chosen=chosen, languages=languages(), now=clock(session)
             )
         )
@@ -55,6 +58,8 @@ def save() -> ResponseReturnValue:
 def change_password() -> ResponseReturnValue:
     """Change the password; other sessions end, this one goes on."""
     person = known_person()
+    if not settings().local_sign_in:
+        raise NotAllowedError("local_sign_in_off")
     current, new = request.form.get("current_password", ""), request.form.get("new_password", "")
     try:
         _refuse_a_slip(new, request.form.get("new_password_again", ""))
@@ -63,6 +68,32 @@ def change_password() -> ResponseReturnValue:
         return _page(_preferences_of(person), by_field(error)), 422
     sessions.renew(person.id)
     flash(gettext("Your password was changed. Your other sessions have ended."), "ok")
+    return redirect(url_for("account.show"), 303)
+
+
+@blueprint.post("/sessions/<int:session_id>/end")
+@signed_in
+def end_session(session_id: int) -> ResponseReturnValue:
+    """End one session of the person; the present one goes back to the sign-in page."""
+    asking, person = actor(), known_person()
+    write(
+        lambda session: sessions_of.end_one(
+            session, actor=asking, person=person, session_id=session_id, now=clock(session)
+        )
+    )
+    flash(gettext("That session has ended."), "ok")
+    return redirect(url_for("account.show"), 303)
+
+
+@blueprint.post("/sessions/end-others")
+@signed_in
+def end_other_sessions() -> ResponseReturnValue:
+    """End all sessions of the person but the present one."""
+    asking, person, kept = actor(), known_person(), sessions.current_id()
+    ended = write(
+        lambda session: sessions_of.end_others(session, actor=asking, person=person, kept=kept, now=clock(session))
+    )
+    flash(ngettext("%(num)d other session has ended.", "%(num)d other sessions have ended.", ended), "ok")
     return redirect(url_for("account.show"), 303)
 
 
@@ -78,11 +109,16 @@ def sign_out_everywhere() -> ResponseReturnValue:
 
 
 def _page(chosen: Preferences, problems: dict[str, str]) -> str:
+    person = known_person()
+    with read() as session:
+        signed_in_at = sessions_of.list_sessions(session, person=person, limits=sessions.limits())
     return render_template(
         "account/show.html",
-        person=known_person(),
+        person=person,
         chosen=chosen,
         problems=problems,
+        sessions=[(each, device(each.user_agent), each.id == sessions.current_id()) for each in signed_in_at],
+        may_change_password=person.has_password and settings().local_sign_in,
         languages=[(tag, Locale.parse(tag).get_display_name(tag)) for tag in languages()],
         zones=[(zone, zone.replace("_", " ")) for zone in _zones()],
         themes=[(theme, label("theme", theme)) for theme in THEMES],

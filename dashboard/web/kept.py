@@ -26,13 +26,16 @@ def from_form() -> Kept:
     """Keep what this request wanted to save."""
     # A form of another site is nobody's typed text.
     path = request.script_root + request.path
-    if request.method != "POST" or request.headers.get("Sec-Fetch-Site") == "cross-site":
+    if request.method != "POST" or is_foreign():
         return Kept(path)
     return Kept(path, tuple(item for item in request.form.items(multi=True) if _is_text(item[0])))
 
 
 def from_sign_in() -> Kept:
     """Take on what the sign-in page carried."""
+    # Another site could put words into a person's mouth that way, and choose where they go.
+    if is_foreign():
+        return Kept("")
     fields = tuple(
         (name.removeprefix(PREFIX), value)
         for name, value in request.form.items(multi=True)
@@ -40,6 +43,15 @@ def from_sign_in() -> Kept:
     )
     path = local_path(request.form.get("next"))
     return Kept(path or "", fields if path and takes(path, "POST") else ())
+
+
+def is_foreign() -> bool:
+    """Tell whether another site sent this form, as far as the browser says so."""
+    site = request.headers.get("Sec-Fetch-Site")
+    if site:
+        return site not in {"same-origin", "none"}
+    origin = request.headers.get("Origin")
+    return origin is not None and urlsplit(origin).netloc != request.host
 
 
 def this_page() -> str:

@@ -2,15 +2,15 @@
 
 from math import ceil
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, redirect, render_template, request, session, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext, ngettext
 
 from dashboard.db import clock
 from dashboard.services import sign_in as signing_in
 from dashboard.services.throttling import WRONG, Refused
-from dashboard.web import kept, sessions
-from dashboard.web.context import actor, database, person, public, request_id, write
+from dashboard.web import kept, provider, sessions
+from dashboard.web.context import actor, database, person, public, request_id, settings, write
 from dashboard.web.kept import Kept
 from dashboard.web.navigation import home
 
@@ -32,13 +32,16 @@ def form() -> ResponseReturnValue:
     path = kept.local_path(request.args.get("next")) or ""
     if person():
         return redirect(path or home())
-    return sign_in_page(Kept(path), ended="ended" in request.args)
+    return sign_in_page(Kept(path), ended="ended" in request.args, left="left" in request.args)
 
 
 @blueprint.post("/login")
 @public
 def submit() -> ResponseReturnValue:
     """Check the password; with kept text, offer to take it back to its form."""
+    if not settings().local_sign_in:
+        problem = gettext("Passwords are not used here. Sign in at the identity provider.")
+        return sign_in_page(kept.from_sign_in(), status=403, problem=problem)
     outcome = signing_in.sign_in(
         database(),
         email=request.form.get("email", ""),
@@ -60,21 +63,27 @@ def submit() -> ResponseReturnValue:
 @blueprint.post("/logout")
 @public
 def leave() -> ResponseReturnValue:
-    """End the session."""
+    """End the session, on the server too; offer to end the one at the provider."""
+    leaves = session.get("provider_leaves") if provider.is_there() else None
     if person():
         leaving = actor()
-        write(lambda session: signing_in.sign_out(session, actor=leaving, now=clock(session)))
+        write(lambda own: signing_in.sign_out(own, actor=leaving, now=clock(own)))
     sessions.end()
-    return redirect(url_for("login.form"), 303)
+    return redirect(url_for("login.form", left=1 if leaves else None), 303)
 
 
-def sign_in_page(wanted: Kept, *, status: int = 200, problem: str = "", ended: bool = False) -> tuple[str, int]:
-    """Show the sign-in form with the text that waits for it."""
+def sign_in_page(
+    wanted: Kept, *, status: int = 200, problem: str = "", ended: bool = False, left: bool = False
+) -> tuple[str, int]:
+    """Show the ways to sign in, with the text that waits for it."""
     page = render_template(
         "login/sign_in.html",
         kept=wanted,
         problem=problem,
         ended=ended,
+        left=left and provider.is_there(),
+        local=settings().local_sign_in,
+        provider=(settings().oidc_name or gettext("single sign-on")) if provider.is_there() else "",
         email=request.form.get("email", "") if request.endpoint == "login.submit" else "",
     )
     return page, status

@@ -7,7 +7,6 @@
    written to the audit log.
 """
 
-
 from flask import Flask, Response, current_app, g, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFProtect
@@ -44,6 +43,8 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 ONLY_HTTPS = "max-age=31536000"
+# What opens with a password that somebody else knows: only what replaces it, and the way out.
+WITH_INITIAL_PASSWORD = frozenset({"account.show", "account.change_password", "login.leave"})
 
 csrf = CSRFProtect()
 
@@ -79,6 +80,8 @@ def _gate() -> ResponseReturnValue | None:
     if access != PUBLIC and person is None:
         return _ask_to_sign_in()
     csrf.protect()
+    if person and person.password_initial and access != PUBLIC and request.endpoint not in WITH_INITIAL_PASSWORD:
+        return redirect(url_for("account.show"), 303)
     if isinstance(access, Permission) and not holds(g.actor.grants, access):
         raise _refusal(access)
     return None

@@ -1,36 +1,28 @@
-"""Sessions: a signed cookie that names the person, when it began and when it was last used.
+"""Sessions at the edge: a signed cookie with the secret of a row in the database, which says whose it is.
 
-Signing in makes a new one. It ends after a time without use, after a whole working day in any case, and at once when
-the person's `session_epoch` in the database is raised (sign out everywhere, new password, account disabled).
+Signing in makes a new one and ends the one before; signing out ends it on the server, for every copy of the cookie.
+Before somebody signs in the cookie holds only the token of the forms.
 """
 
-import secrets
-import time
+from datetime import timedelta
 
-from flask import Flask, g, session
-from flask_login import AnonymousUserMixin, LoginManager, UserMixin, current_user, login_user
+from flask import Flask, current_app, g, request, session
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
 
 from dashboard.config import Settings
+from dashboard.db import clock
+from dashboard.services import sessions
+from dashboard.services.sessions import Limits
 from dashboard.services.users import Person, find_person
-from dashboard.web.context import read, settings
+from dashboard.web.context import read, settings, write
 
-# The cookie is written again this often, not with every answer.
-TOUCH_SECONDS = 20
-
-
-class Visitor(UserMixin):  # type: ignore[misc]
-    """A person as Flask-Login wants one."""
-
-    def __init__(self, person: Person) -> None:
-        self.person = person
-        self.email = person.email
-
-    def get_id(self) -> str:
-        return str(self.person.id)
+SECRET = "sid"  # noqa: S105 - the name of an entry of the cookie
+CSRF = "csrf_token"
 
 
 def install(app: Flask, settings: Settings) -> None:
-    """Set up the cookie and who is loaded from it."""
+    """Set up the cookie."""
     secure = settings.cookie_secure
     app.config.update(
         # __Host-: browsers take it only over HTTPS, from this very host and for all its paths.
@@ -39,74 +31,91 @@ def install(app: Flask, settings: Settings) -> None:
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
         SESSION_COOKIE_PATH="/",
-        SESSION_PROTECTION=None,
     )
-    manager = LoginManager(app, add_context_processor=False)
-    manager.user_loader(_load)
+
+
+def limits() -> Limits:
+    """Give how long a session lasts here."""
+    chosen = settings()
+    return Limits(timedelta(minutes=chosen.session_idle_minutes), timedelta(hours=chosen.session_absolute_hours))
 
 
 def begin(person: Person) -> None:
-    """Start a new session for a person; nothing of the one before is kept."""
+    """Start a new session for a person; nothing of the one before is kept, here or on the server."""
+    before, address, agent, lasting = _secret(), request.remote_addr, request.user_agent.string, limits()
+
+    def replace(own: Session) -> str:
+        if before:
+            sessions.close_session(own, secret=before)
+        return sessions.open_session(
+            own, person=person, address=address, user_agent=agent, limits=lasting, now=clock(own)
+        )
+
     session.clear()
-    login_user(Visitor(person))
-    now = int(time.time())
-    session.update(sid=secrets.token_urlsafe(16), epoch=person.session_epoch, issued_at=now, seen_at=now)
+    session[SECRET] = write(replace)
     g.person = person
 
 
 def renew(user_id: int) -> None:
     """Start a new session for the same person, whose epoch has been raised."""
-    with read() as database_session:
-        person = find_person(database_session, user_id=user_id)
+    with read() as own:
+        person = find_person(own, user_id=user_id)
     if person:
         begin(person)
 
 
 def end() -> None:
-    """Forget who was signed in."""
+    """Forget who was signed in, and let nobody use a copy of the cookie."""
+    secret = _secret()
+    if secret:
+        write(lambda own: sessions.close_session(own, secret=secret))
     session.clear()
     g.pop("person", None)
+    g.pop("session_id", None)
 
 
 def current_person() -> Person | None:
-    """Give who is signed in by this request's cookie, and note that the session was used.
+    """Give who is signed in by this request's cookie, and note at most once a minute that the session was used.
 
     A session that has ended is cleared, and `g.session_ended` says so.
     """
-    claimed = "_user_id" in session
-    visitor = current_user._get_current_object()  # noqa: SLF001 - werkzeug's name for "what the proxy stands for"
-    if isinstance(visitor, AnonymousUserMixin):
-        if claimed:
-            _keep_token_only()
-            g.session_ended = True
+    secret = _secret()
+    if secret is None:
         return None
-    if time.time() - session["seen_at"] >= TOUCH_SECONDS:
-        session["seen_at"] = int(time.time())
-    found: Person = visitor.person
+    with read() as own:
+        found = sessions.find_session(own, secret=secret, limits=limits())
+    if found is None:
+        _keep_token_only()
+        g.session_ended = True
+        return None
+    g.session_id = found.id
+    if found.stale:
+        _touch(found.id)
+    return found.person
+
+
+def current_id() -> int:
+    """Give the number of this request's session; only behind `requires` or `signed_in`."""
+    found: int = g.session_id
     return found
 
 
-def _load(user_id: str) -> Visitor | None:
-    if not user_id.isdecimal() or _is_over():
-        return None
-    with read() as database_session:
-        person = find_person(database_session, user_id=int(user_id))
-    if person is None or person.disabled_at or person.session_epoch != session.get("epoch"):
-        return None
-    return Visitor(person)
+def _secret() -> str | None:
+    secret = session.get(SECRET)
+    return secret if isinstance(secret, str) else None
 
 
-def _is_over() -> bool:
-    issued, seen = session.get("issued_at"), session.get("seen_at")
-    if not isinstance(issued, int) or not isinstance(seen, int):
-        return True
-    now = time.time()
-    return now - seen > settings().session_idle_minutes * 60 or now - issued > settings().session_absolute_hours * 3600
+def _touch(session_id: int) -> None:
+    try:
+        write(lambda own: sessions.touch(own, session_id=session_id, now=clock(own)))
+    except SQLAlchemyError:
+        # A page that can be shown is worth more than a precise time of last use.
+        current_app.logger.warning("the use of a session was not written down", exc_info=True)
 
 
 def _keep_token_only() -> None:
     # The form that comes with an ended session still carries this token; a new one would fail the check for nothing.
-    token = session.get("csrf_token")
+    token = session.get(CSRF)
     session.clear()
     if token:
-        session["csrf_token"] = token
+        session[CSRF] = token

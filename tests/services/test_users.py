@@ -8,9 +8,10 @@ from dashboard.domain.errors import InvalidInputError, NotAllowedError, NotFound
 from dashboard.domain.permissions import Actor, Grant, Role
 from dashboard.domain.states import ActorKind
 from dashboard.models import AuditEntry
-from dashboard.services import audit, users
+from dashboard.services import audit, granting, preferences, users
 from dashboard.services.passwords import matches
-from dashboard.services.users import Person, Preferences
+from dashboard.services.preferences import Preferences
+from dashboard.services.users import Person
 from tests import factories
 
 SYSTEM = Actor(ActorKind.SYSTEM, "command line")
@@ -25,7 +26,7 @@ def add(database: Database, email: str = "ana@shop.example", *, password: str = 
 def give(database: Database, grant: Grant) -> bool:
     return transact(
         database,
-        lambda session: users.add_grant(
+        lambda session: granting.add_grant(
             session, actor=SYSTEM, email="ana@shop.example", grant=grant, now=clock(session)
         ),
     )
@@ -178,7 +179,7 @@ def disable(database: Database, email: str) -> bool:
 def prefer(database: Database, user_id: int, chosen: Preferences) -> None:
     transact(
         database,
-        lambda session: users.set_preferences(
+        lambda session: preferences.set_preferences(
             session, actor=SYSTEM, user_id=user_id, chosen=chosen, languages=("en",), now=clock(session)
         ),
     )

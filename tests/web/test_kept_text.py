@@ -73,6 +73,14 @@ def test_the_form_of_another_site_is_nobodys_text(client: PageClient) -> None:
     assert "kept.note" not in answer.text
 
 
+@pytest.mark.parametrize("header", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}])
+def test_another_site_puts_no_text_into_the_sign_in_page(client: PageClient, header: dict[str, str]) -> None:
+    answer = client.post("/login", data={"kept.note": NOTE, "next": "/form"}, headers=header)
+    assert answer.status_code == 400
+    assert "kept.note" not in answer.text
+    assert fields(parse(answer.text))["next"] == ""
+
+
 def test_text_is_never_carried_to_an_address_that_takes_no_forms(client: PageClient, add_user: AddUser) -> None:
     kept = {"kept.note": NOTE, "next": "//evil.example/form"}
     answer = client.send("/login", email=add_user("support"), password=PASSWORD, **kept)

@@ -13,7 +13,7 @@ from dashboard.domain.permissions import Role
 from dashboard.domain.risk import Risk, RiskReason
 from dashboard.domain.states import ActorKind, Cause, EventKind, State
 from dashboard.domain.verdicts import Verdict
-from dashboard.services.users import THEMES
+from dashboard.services.preferences import THEMES
 from dashboard.web.labels import LABELS
 from dashboard.web.wording import SENTENCES, in_words
 from tests.architecture.tree import files
