@@ -6,26 +6,31 @@ that decides which.
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import NoReturn
 
 import click
 
-from dashboard.cli.audit import audit
-from dashboard.cli.bench import bench
-from dashboard.cli.db import db
-from dashboard.cli.demo import demo
 from dashboard.cli.errors import EXPECTED, INTERRUPTED, tell
-from dashboard.cli.evidence import evidence
-from dashboard.cli.importing import import_
-from dashboard.cli.policy import policy
-from dashboard.cli.reconcile import reconcile
-from dashboard.cli.relay import relay
-from dashboard.cli.retention import retention
-from dashboard.cli.serve import serve
 from dashboard.cli.signals import stopping_on_sigterm
-from dashboard.cli.tokens import token
-from dashboard.cli.users import user
-from dashboard.cli.worker import worker
+
+# In which module of this package each command is, in the order of the help.
+COMMANDS = {
+    "demo": "demo:demo",
+    "serve": "serve:serve",
+    "db": "db:db",
+    "import": "importing:import_",
+    "user": "users:user",
+    "token": "tokens:token",
+    "audit": "audit:audit",
+    "policy": "policy:policy",
+    "worker": "worker:worker",
+    "reconcile": "reconcile:reconcile",
+    "relay": "relay:relay",
+    "evidence": "evidence:evidence",
+    "retention": "retention:retention",
+    "bench": "bench:bench",
+}
 
 # \b keeps the lines of a paragraph as they are.
 EXIT_STATUS = """\b
@@ -39,7 +44,30 @@ Exit status:
 """
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EXIT_STATUS)
+class LazyGroup(click.Group):
+    """Imports a command when it is asked for, so that each start costs what that command needs.
+
+    Source: the section on lazily loading subcommands of click's documentation.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click gives it
+        """The names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click gives it
+        """The command of this name, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(f"{__name__}.{module}"), name)
+        return command
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=EXIT_STATUS,
+)
 @click.version_option(package_name="operations-dashboard", message="%(version)s")
 def dashboard() -> None:
     """Find, prove and repair the operations that retries and idempotency left behind.
@@ -47,25 +75,6 @@ def dashboard() -> None:
     Settings come from the environment: DASHBOARD_DATABASE_URL, DASHBOARD_SECRET_KEY, DASHBOARD_POLICIES,
     DASHBOARD_ENVIRONMENT, DASHBOARD_COOKIE_SECURE and others that docs/operate.md lists.
     """
-
-
-for command in (
-    demo,
-    serve,
-    db,
-    import_,
-    user,
-    token,
-    audit,
-    policy,
-    worker,
-    reconcile,
-    relay,
-    evidence,
-    retention,
-    bench,
-):
-    dashboard.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
