@@ -27,10 +27,12 @@ from dashboard.web import (
     outbox_decisions,
     overview,
     policies,
+    provider,
     receipts,
     reconciliation,
     search,
     security,
+    sign_on,
     windows,
 )
 
@@ -53,6 +55,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     receipts.blueprint,
     reconciliation.blueprint,
     search.blueprint,
+    sign_on.blueprint,
     windows.blueprint,
 )
 
@@ -74,6 +77,7 @@ def create_app(settings: Settings, *, database: Database | None = None) -> Flask
     frame.install(app, settings)
     formatting.install(app)
     errors.install(app)
+    provider.install(app, settings)
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
     navigation.install(app)
