@@ -11,6 +11,16 @@ WORDS: Mapping[str, str] = MappingProxyType(
         # Errors of a command
         "database_not_ready": "The database is {current}, this release needs {needed}: run `dashboard db upgrade`.",
         "not_found": "There is no {email}.",
+        # Anchors of the audit log
+        "anchor_invalid": "It is no anchor: {reason}. Give a file that `dashboard audit anchor` printed.",
+        "anchor_key_missing": "Give it with --key FILE or in DASHBOARD_AUDIT_KEY; `dashboard audit key` makes one.",
+        "anchor_key_exists": "{path} exists already: choose another name, and keep the old key.",
+        "anchor_key_exposed": "Others can read {path} (mode {mode}): run `chmod 600` on it, or make a new key.",
+        "anchor_key_invalid": "{path} holds no Ed25519 private key in PEM; `dashboard audit key` makes one.",
+        "anchor_of_broken_log": "The log is broken at entry {seq}: run `dashboard audit verify`. Nothing was signed.",
+        "anchor_of_empty_log": "The log is empty: there is nothing to sign yet.",
+        "export_too_large": "More than {maximum} entries: give a shorter time.",
+        "export_too_often": "{maximum} exports were made within an hour: wait.",
         # Settings
         "secret_missing": "Set it to a secret of at least {minimum} characters.",
         "demo_served": "The key of the demo is public: unset it, or run `dashboard demo`.",

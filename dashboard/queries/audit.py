@@ -17,6 +17,9 @@ from dashboard.queries.scoping import in_scope
 
 OUTCOMES = ("done", "refused")
 VERIFY = "audit_verify"
+ANCHOR = "audit_anchor"
+EXPORT = "audit_export"
+REVEAL = "reveal"
 SHOWN_REASON = 200
 NEWEST = Sort("newest", AuditEntry.seq, AuditEntry.seq, descending=True, read=int)
 
@@ -99,6 +102,18 @@ def readable(reader: Actor) -> ColumnElement[bool]:
         return true()
     own = AuditEntry.actor_id == reader.id
     return or_(own, in_scope(granted, tenant=AuditEntry.tenant, type=AuditEntry.type)) if granted else own
+
+
+def reads(reader: Actor, *, actor_id: str, tenant: str | None, type: str | None) -> bool:  # noqa: A002
+    """Tell of one entry what `readable` asks of all."""
+    if holds(reader.grants, Permission.AUDIT_ALL) or actor_id == reader.id:
+        return True
+    granted = scopes(reader.grants, Permission.AUDIT_SCOPE)
+    return any(_reaches(scope, tenant=tenant, type=type) for scope in granted)
+
+
+def _reaches(scope: Scope, *, tenant: str | None, type: str | None) -> bool:  # noqa: A002
+    return scope.tenant in (None, tenant) and scope.type in (None, type)
 
 
 def _conditions(filters: AuditFilter, *, reader: Actor) -> Sequence[ColumnElement[bool]]:

@@ -1,22 +1,19 @@
 """The audit log: append an entry to the chain, and verify the whole of it."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import String, func, select, type_coerce, update
-from sqlalchemy.exc import DBAPIError, IntegrityError, NoResultFound
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from dashboard.db import Database, clock, reading, transact
 from dashboard.domain.chain import entry_hash
-from dashboard.domain.errors import NotAllowedError
-from dashboard.domain.permissions import Actor, Permission, holds
+from dashboard.domain.permissions import Actor
 from dashboard.domain.redaction import redact, redact_text
 from dashboard.models import AuditEntry, AuditHead
-from dashboard.queries.audit import VERIFY
 
 DONE = "done"
 REFUSED = "refused"
@@ -40,7 +37,7 @@ HASHED_COLUMNS = (
     "request_id",
 )
 # Times are read as they are stored, because two spellings of one moment are two different bytes.
-_STORED = (
+STORED = (
     *(getattr(AuditEntry, name) for name in HASHED_COLUMNS if name != "at"),
     type_coerce(AuditEntry.at, String).label("at"),
     AuditEntry.previous_hash,
@@ -50,12 +47,19 @@ _STORED = (
 
 @dataclass(frozen=True)
 class Verification:
-    """What a walk over the whole log found: `broken_seq` is the first bad entry, `problem` says how it is bad."""
+    """What a walk over the whole log found: `broken_seq` is the first bad entry, `problem` says how it is bad.
+
+    `detail` names the run or the anchor it is about; `runs` and `anchors` say how many agreed, `keys` who signed.
+    """
 
     checked: int
     head_hash: str | None
     broken_seq: int | None = None
     problem: str | None = None
+    detail: str | None = None
+    runs: int = 0
+    anchors: int = 0
+    keys: Sequence[str] = ()
 
     @property
     def intact(self) -> bool:
@@ -109,12 +113,25 @@ def append(
     return entry.seq
 
 
-def verify(session: Session, *, progress: Callable[[int], None] | None = None) -> Verification:
+class Suspicion(NamedTuple):
+    """What is wrong beside the chain: the problem's code, and the run or anchor it is about."""
+
+    problem: str
+    detail: str
+
+
+def verify(
+    session: Session,
+    *,
+    progress: Callable[[int], None] | None = None,
+    look: Callable[[Any], Suspicion | None] = lambda _entry: None,
+) -> Verification:
     """Walk the whole log in order and stop at the first entry that does not follow from the one before it.
 
     Problems: `gap` (a number is missing), `changed` (the stored hash is not that of the stored fields),
     `unlinked` (it does not name the hash before it), `tail_cut` (the head knows of later entries) and
-    `head_changed`. What is appended during the walk is left for the next one.
+    `head_changed`. What is appended during the walk is left for the next one. `look` sees each entry that fits, and
+    may know more about it than the chain does.
     """
     head = _head(session)
     last_hash: str | None = None
@@ -123,33 +140,14 @@ def verify(session: Session, *, progress: Callable[[int], None] | None = None) -
         problem = _problem_of(entry, expected_seq=checked + 1, previous_hash=last_hash)
         if problem:
             return Verification(checked, last_hash, broken_seq=checked + 1, problem=problem)
+        suspicion = look(entry)
+        if suspicion:
+            return Verification(checked, last_hash, entry.seq, suspicion.problem, suspicion.detail)
         last_hash = entry.hash
         checked += 1
         if progress and checked % BATCH == 0:
             progress(checked)
     return _compare_with_head(head, checked=checked, last_hash=last_hash)
-
-
-def verify_on_record(database: Database, *, actor: Actor) -> tuple[Verification, int | None]:
-    """Verify the log for a person and append what was found; NotAllowedError without the permission.
-
-    The second value is the new entry's number, or None where the log is so damaged that nothing can be appended.
-    """
-    if not holds(actor.grants, Permission.AUDIT_SCOPE):
-        raise NotAllowedError(permission=Permission.AUDIT_SCOPE.value)
-    with reading(database) as session:
-        found = verify(session)
-    try:
-        return found, transact(database, lambda session: _record(session, found, actor=actor))
-    except (NoResultFound, IntegrityError):
-        if found.intact:
-            raise
-        return found, None
-
-
-def _record(session: Session, found: Verification, *, actor: Actor) -> int:
-    evidence = asdict(found)
-    return append(session, actor=actor, action=VERIFY, subject=LOG, now=clock(session), evidence=evidence)
 
 
 def _head(session: Session) -> Any:
@@ -172,7 +170,7 @@ def _walk(session: Session, *, until: int) -> Iterator[Any]:
 
 def _read(session: Session, *, after: int | None, until: int, limit: int) -> list[Any]:
     """Give the next entries; an unreadable one, such as text that is no longer UTF-8, comes alone and without hash."""
-    narrowed = select(*_STORED).where(AuditEntry.seq <= until).order_by(AuditEntry.seq).limit(limit)
+    narrowed = select(*STORED).where(AuditEntry.seq <= until).order_by(AuditEntry.seq).limit(limit)
     try:
         return list(session.execute(narrowed if after is None else narrowed.where(AuditEntry.seq > after)))
     except (DBAPIError, ValueError):
@@ -204,7 +202,7 @@ def _compare_with_head(head: Any, *, checked: int, last_hash: str | None) -> Ver
 
 def _hash_of(entry: Any) -> str:
     fields = [(name, _hashed(getattr(entry, name))) for name in HASHED_COLUMNS if name != "at"]
-    fields.insert(HASHED_COLUMNS.index("at"), ("at", _hashed_time(entry.at)))
+    fields.insert(HASHED_COLUMNS.index("at"), ("at", hashed_time(entry.at)))
     return entry_hash(_hashed_text(entry.previous_hash), fields)
 
 
@@ -216,7 +214,7 @@ def _hashed_text(value: object) -> str | None:
     return value if value is None else str(value)
 
 
-def _hashed_time(at: object) -> str:
+def hashed_time(at: object) -> str:
     """The moment in UTC with microseconds; text is how SQLite stores it, in exactly one spelling."""
     if isinstance(at, datetime):
         aware = at if at.tzinfo else at.replace(tzinfo=UTC)

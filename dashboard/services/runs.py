@@ -12,12 +12,14 @@ from sqlalchemy.orm import Session
 from dashboard.db import clock
 from dashboard.domain.chain import entry_hash
 from dashboard.domain.permissions import Actor
+from dashboard.domain.purging import evidence_digest
 from dashboard.domain.responses import Reason
 from dashboard.models import ReconciliationFinding, ReconciliationRun
 from dashboard.services import audit
 
 RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
 CHECK = "check"
+ENDED = "reconciliation_run"
 # A run that has found nothing for so long has no process any more: no probe takes that long.
 STALE = timedelta(minutes=30)
 BATCH = 1000
@@ -89,7 +91,7 @@ def end(session: Session, *, number: int, actor: Actor, state: str = FINISHED) -
     audit.append(
         session,
         actor=actor,
-        action="reconciliation_run",
+        action=ENDED,
         subject=f"reconciliation run {number}",
         now=row.finished_at or row.started_at,
         type=row.only_type,
@@ -120,11 +122,26 @@ def stale(session: Session) -> Sequence[int]:
 
 
 def digest_of(session: Session, number: int) -> str | None:
-    """A hash over all findings of a run in order, None where there are none; any later change of one shows."""
+    """A hash over all findings of a run in order, None where there are none; any later change of one shows.
+
+    Evidence counts by its own hash, which stays when retention takes the evidence away.
+    """
+    return _digests(session, number)[0]
+
+
+def is_digest(session: Session, number: int, recorded: str | None) -> bool:
+    """Tell whether the findings of a run are still those whose digest was recorded, in either form of digests."""
+    return recorded in _digests(session, number)
+
+
+def _digests(session: Session, number: int) -> tuple[str | None, str | None]:
     digest: str | None = None
+    first_form: str | None = None
     for finding in _findings(session, number):
-        digest = entry_hash(digest, [(name, _hashed(getattr(finding, name))) for name in HASHED])
-    return digest
+        fields = {name: _hashed(getattr(finding, name)) for name in HASHED}
+        first_form = entry_hash(first_form, list(fields.items()))
+        digest = entry_hash(digest, list((fields | {"evidence": evidence_digest(finding.evidence)}).items()))
+    return digest, first_form
 
 
 def _findings(session: Session, number: int) -> Iterator[ReconciliationFinding]:
