@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, exists, literal_column, null, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, exists, func, literal_column, null, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from sqlalchemy.sql.expression import SQLColumnExpression
 
@@ -182,8 +182,11 @@ def _clear_records(session: Session, numbers: Sequence[int], *, write: bool) -> 
     if not write:
         return Purged(records=len(numbers))
     gone = dict.fromkeys(("response_headers", "response_body", "field_digests"), null())
+    now = clock(session)
+    # A tombstone tells a repeat that its answer has expired, whichever rule took it.
+    marks = {"purged_at": now, "expires_at": func.coalesce(_Record.expires_at, now)}
     cleared = session.connection().execute(
-        update(_Record).where(_Record.id.in_(numbers), _KEPT).values(**gone, purged_at=clock(session))
+        update(_Record).where(_Record.id.in_(numbers), _KEPT).values(**gone, **marks)
     )
     return Purged(records=cleared.rowcount)
 

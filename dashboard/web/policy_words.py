@@ -79,7 +79,7 @@ SENTENCES: Mapping[str, LazyString] = {
     "compensation": lazy_gettext("It is undone by %(type)s."),
     "compensation_none": lazy_gettext("Policy names nothing that undoes it."),
     # What is kept
-    "retention": lazy_gettext("It is kept for %(retention)s after its end."),
+    "retention": lazy_gettext("Bodies and evidence are kept for %(retention)s after its end."),
     "redacted": lazy_gettext("Never stored, beside what looks like a secret: %(paths)s."),
     "masked": lazy_gettext("Shown only to who reveals it, which is recorded: %(paths)s."),
 }
