@@ -1,18 +1,21 @@
 """Acting on a verdict: in one transaction re-read, re-check, do what policy authorises, and append the evidence."""
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import update
 from sqlalchemy.orm import Session
 
+from dashboard.domain.errors import LostRaceError
 from dashboard.domain.permissions import Actor
 from dashboard.domain.policy import Policies, TypePolicy, retry_delay
 from dashboard.domain.responses import Decision, Reason, Standing, Step, decide, look_again_at, recommend
 from dashboard.domain.states import ActorKind, EventKind, State
 from dashboard.models import Operation, ReconciliationFinding
-from dashboard.services import compensations, settling, transitions
+from dashboard.services import compensations, outcomes, settling, transitions
 from dashboard.services.holding import Held, let_go
 from dashboard.services.judging import Look
 
@@ -55,6 +58,7 @@ def act(session: Session, held: Held, look: Look, acting: Acting, *, now: dateti
         return _found(session, case, applied=False)
     _append_probe(session, case)
     _change(session, case)
+    outcomes.grade_by(session, operation, look.judged, policy=case.policy, now=now)
     settling.settle(session, operation, now=now)
     return _found(session, case, applied=True)
 
@@ -97,6 +101,9 @@ def _change(session: Session, case: _Case) -> None:
     """Write the verdict, and the new state where there is one."""
     decision, values = case.decision, {**_learned(case), **_time_of_next(case)}
     if decision.target is None or decision.trigger is None:
+        if _says_the_same(case, values):
+            _renew(session, case, values)
+            return
         transitions.change(session, case.operation, now=case.now, lease_token=case.held.token, **values)
         let_go(session, case.held)
         return
@@ -117,6 +124,26 @@ def _change(session: Session, case: _Case) -> None:
         lease_token=case.held.token,
         changes=values,
     )
+
+
+def _says_the_same(case: _Case, values: Mapping[str, Any]) -> bool:
+    verdict = values.get("verdict", case.operation.verdict)
+    return verdict == case.operation.verdict and "remote_id" not in values
+
+
+def _renew(session: Session, case: _Case, values: Mapping[str, Any]) -> None:
+    """Keep the time of a look that found what was known: that is no change, and what people prepared stays valid."""
+    row = case.operation
+    same = update(Operation).where(
+        Operation.id == row.id,
+        Operation.state == row.state,
+        Operation.revision == row.revision,
+        Operation.lease_token == case.held.token,
+    )
+    result = session.connection().execute(same.values({**values, "lease_token": None, "lease_until": None}))
+    if result.rowcount != 1:
+        raise LostRaceError(operation_id=row.operation_id)
+    session.expire(row)
 
 
 def _learned(case: _Case) -> dict[str, Any]:
