@@ -13,6 +13,7 @@ from dashboard.models.reconciliation import (
     ReconciliationRun,
 )
 from dashboard.models.record import Record
+from dashboard.models.reveals import Reveal
 from dashboard.models.tokens import ApiToken
 from dashboard.models.users import Identity, User, UserGrant, UserSession
 
@@ -37,6 +38,7 @@ __all__ = [
     "ReconciliationFinding",
     "ReconciliationRun",
     "Record",
+    "Reveal",
     "User",
     "UserGrant",
     "UserSession",
