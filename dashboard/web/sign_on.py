@@ -14,26 +14,15 @@ from dashboard.web.kept import Kept
 from dashboard.web.login import sign_in_page
 from dashboard.web.navigation import home
 from dashboard.web.provider import ProviderError
+from dashboard.web.wording import SENTENCES
 
 blueprint = Blueprint("sign_on", __name__, url_prefix="/login/provider")
 
 WANTED = "wanted"
 LEAVES = "provider_leaves"
 STATUS = {"provider_away": 503, "provider_refused": 502, "token_invalid": 502, "state_wrong": 400}
+# What the provider itself did is worded with all other errors.
 REFUSALS = {
-    "provider_away": lazy_gettext("The identity provider does not answer. Try again in a moment."),
-    "provider_refused": lazy_gettext(
-        "The identity provider did not accept the sign-on. Ask an administrator to compare the settings of both sides."
-    ),
-    "token_invalid": lazy_gettext("What the identity provider sent could not be verified. You were not signed in."),
-    "state_wrong": lazy_gettext(
-        "This answer belongs to no sign-on of this browser, or to one that took too long. Sign in again from here."
-    ),
-    "access_denied": lazy_gettext("The sign-on was cancelled at the identity provider."),
-    "clock_differs": lazy_gettext(
-        "The clocks of the identity provider and of this application differ too much, or the answer took too long. "
-        "Try again; if it stays, tell an administrator."
-    ),
     NO_GRANTS: lazy_gettext(
         "None of your groups gives access here. Ask whoever manages your groups at the identity provider."
     ),
@@ -121,4 +110,8 @@ def _failed(error: ProviderError) -> ResponseReturnValue:
 
 
 def _refuse(refused: Refused, path: str) -> ResponseReturnValue:
-    return sign_in_page(Kept(path), status=STATUS.get(refused.code, 403), problem=str(REFUSALS[refused.code]))
+    return sign_in_page(
+        Kept(path),
+        status=STATUS.get(refused.code, 403),
+        problem=str(REFUSALS.get(refused.code) or SENTENCES[refused.code]),
+    )

@@ -103,6 +103,20 @@ SENTENCES: Mapping[str, LazyString] = {
     "locale_unknown": lazy_gettext("Choose one of the languages in the list."),
     "timezone_unknown": lazy_gettext("Choose one of the time zones in the list."),
     "theme_unknown": lazy_gettext("Choose one of the appearances in the list."),
+    # signing on at the identity provider
+    "provider_away": lazy_gettext("The identity provider does not answer. Try again in a moment."),
+    "provider_refused": lazy_gettext(
+        "The identity provider did not accept the sign-on. Ask an administrator to compare the settings of both sides."
+    ),
+    "token_invalid": lazy_gettext("What the identity provider sent could not be verified. You were not signed in."),
+    "state_wrong": lazy_gettext(
+        "This answer belongs to no sign-on of this browser, or to one that took too long. Sign in again from here."
+    ),
+    "access_denied": lazy_gettext("The sign-on was cancelled at the identity provider."),
+    "clock_differs": lazy_gettext(
+        "The clocks of the identity provider and of this application differ too much, or the answer took too long. "
+        "Try again; if it stays, tell an administrator."
+    ),
     # evidence that came by itself
     "evidence_for_all": lazy_gettext(
         "What fits no operation has no tenant, so this list is for people whose role holds for all tenants and types."
