@@ -52,7 +52,7 @@ def key_for(event: Mapping[str, object]) -> str:
     missing = [name for name in ("source", "id") if not isinstance(event.get(name), str) or not event[name]]
     if missing:
         raise InvalidInputError(tuple(Problem(name, "missing") for name in missing))
-    key = f"{quote(str(event['source']), safe='/:', errors='surrogatepass')}#{quote(str(event['id']), safe='/:', errors='surrogatepass')}"
+    key = "#".join(quote(str(event[name]), safe="/:", errors="surrogatepass") for name in ("source", "id"))
     if len(key) <= LONGEST_KEY:
         return key
     return f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"

@@ -43,6 +43,7 @@ class Replay:
     expired: bool
     completed_at: datetime | None
     expires_at: datetime | None
+    expires_in: timedelta | None = None
     resource_ids: tuple[str, ...] = ()
     external_reference: str | None = None
     operation_id: str | None = None

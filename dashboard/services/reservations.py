@@ -269,6 +269,7 @@ def _replay(row: Row[Any], again: Resend) -> Replay:
         expired=again is Resend.EXPIRED,
         completed_at=row.completed_at,
         expires_at=row.expires_at,
+        expires_in=row.expires_at - row.read_at if row.expires_at else None,
         resource_ids=tuple(map(str, row.resource_ids or ())),
         external_reference=row.external_reference,
         operation_id=row.operation_id,
