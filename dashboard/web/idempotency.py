@@ -24,6 +24,7 @@ from dashboard.edge.filters import (
 from dashboard.queries import idempotency as queries
 from dashboard.queries.idempotency import RecordFilter
 from dashboard.queries.keyset import LARGEST_NUMBER
+from dashboard.queries.reveals import revealed_fields
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import counted
 from dashboard.web.labels import label
@@ -83,7 +84,9 @@ def show(number: int) -> str:
         body = queries.body_of(session, number)
         operation = queries.operation_of(session, record, scopes=visible_scopes)
         now = clock(session)
-    masked = policies().of(operation.type if operation else record.operation).hiding().mask
+        person = actor().id
+        revealed = revealed_fields(session, operation.id, person=person, now=now) if operation else {}
+    masked = policies().of(operation.type if operation else record.operation).hiding(revealed=revealed).mask
     outcome = resend(
         record.state,
         status=record.response_status,

@@ -18,6 +18,7 @@ from dashboard.domain.verdicts import Verdict
 from dashboard.models import Operation
 from dashboard.queries.detail import Detail, detail_of
 from dashboard.queries.history import Probe, event_of, last_probe
+from dashboard.queries.reveals import revealed_fields, reveals_of
 from dashboard.services import notes
 from dashboard.services.actions import find
 from dashboard.services.offers import offers
@@ -88,8 +89,11 @@ def _page(operation_id: str, *, note: str = "", problem: str = "", came_back: bo
         detail = detail_of(session, operation, scopes=scopes(asking.grants, Permission.BROWSE))
         now = clock(session)
         offered = offers(session, operation, actor=asking, policies=policies(), now=now)
+        revealed = revealed_fields(session, operation.id, person=asking.id, now=now)
+        reveals = reveals_of(session, operation.id)
     hidden = _hidden(operation, detail.probe)
-    compared = checked_differences(operation.expected, detail.probe, hidden=hidden)
+    seen = _hidden(operation, detail.probe, revealed=revealed)
+    compared = checked_differences(operation.expected, detail.probe, hidden=seen)
     return render_template(
         "operations/show.html",
         operation=operation,
@@ -99,6 +103,8 @@ def _page(operation_id: str, *, note: str = "", problem: str = "", came_back: bo
         why=_why(operation, now=now),
         detail=detail,
         compared=compared,
+        revealed=revealed,
+        reveals=reveals,
         timeline=timeline_rows(detail.timeline, hidden=hidden),
         possible=possible(offered),
         impossible=impossible(offered),

@@ -20,6 +20,11 @@ SENTENCES: Mapping[str, LazyString] = {
     ),
     "note_too_long": lazy_gettext("The note has %(length)s characters; at most %(maximum)s fit."),
     "reference_too_long": lazy_gettext("The reference has %(length)s characters; at most %(maximum)s fit."),
+    "field_not_masked": lazy_gettext("Choose one of the masked fields in the list."),
+    "export_too_large": lazy_gettext(
+        "An export on screen has at most %(maximum)s entries. Give a shorter time, or use `dashboard audit export`."
+    ),
+    "export_too_often": lazy_gettext("You have made %(maximum)s exports within an hour. Wait, then try again."),
     "text_invalid": lazy_gettext("This text has characters that cannot be stored."),
     "text_nul": lazy_gettext("This text has a NUL character, which cannot be stored."),
     "text_surrogate": lazy_gettext("This text has half of a character, which cannot be stored."),
