@@ -42,9 +42,10 @@ class Receiver:
         """How often each message was taken."""
         return Counter(self.taken)
 
-    def places(self) -> list[int]:
-        """The payloads' `n` of all that came, in order."""
-        return [delivery.event["data"]["n"] for delivery in self.deliveries]
+    def places(self, key: str | None = None) -> list[int]:
+        """The payloads' `n` of all that came, or of one key, in order."""
+        events = [delivery.event for delivery in self.deliveries]
+        return [event["data"]["n"] for event in events if key in (None, event["subject"])]
 
     def sink(self, name: str = "hook", **settings: Any) -> Sink:
         """The sink that posts here."""

@@ -1,7 +1,8 @@
 """Which outbox messages go out next: claims with a lease and a token, and what became of each claim.
 
-Only the head of a key (its oldest unpublished message) is claimed. Keys are walked one by one along an index, so a
-claim costs what it takes and neither the published history nor a long queue behind one head. A message whose lease
+A key is claimed from its head (its oldest unpublished message) on; where few keys have any, with what follows it
+without a gap. Keys are walked one by one along an index, so a claim costs what it takes and neither the published
+history nor a long queue behind one head. A message whose lease
 ran out is a suspect: the relay may have died of it, so it is claimed alone, and is dead once its claims are used up.
 """
 
@@ -9,9 +10,10 @@ import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, bindparam, literal, literal_column, or_, select, text, update
+from sqlalchemy import ColumnElement, Integer, Table, bindparam, literal, literal_column, or_, select, text, update
 from sqlalchemy.orm import Session, aliased
 
 from dashboard.db import ExactText, clock
@@ -23,6 +25,8 @@ LEASE = timedelta(seconds=60)
 AT_ONCE = 100
 KEYS_A_STEP = 200
 KEYS_A_CLAIM = 2000
+# With more keys than this, one message of each keeps the lanes busy.
+FEW_KEYS = 20
 USED_UP = "claimed {claims} times, and each time the relay ended before the message did"
 
 MESSAGES: Table = OutboxMessage.metadata.tables["outbox_messages"]
@@ -58,6 +62,19 @@ _WALK_BY_GROUPS = text(
     """
 ).bindparams(*_NAMES)
 
+_BEHIND = (
+    select(OutboxMessage.id)
+    .where(
+        IS_OPEN,
+        OutboxMessage.sink == bindparam("sink"),
+        OutboxMessage.aggregate_key == bindparam("key"),
+        OutboxMessage.id > bindparam("head"),
+    )
+    .order_by(OutboxMessage.id)
+    .limit(bindparam("limit", type_=Integer))
+    .with_hint(OutboxMessage, FORCED, "mysql")
+)
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -85,7 +102,7 @@ def claim(
     suspect: bool = False,
     lease: timedelta = LEASE,
 ) -> Claim:
-    """Claim up to `limit` due heads of this sink's keys and count the claim; with `suspect`, a single suspect instead.
+    """Claim up to `limit` due messages of this sink and count the claim; with `suspect`, a single suspect instead.
 
     The walk begins behind the key `after` and goes round once. Suspects whose claims are used up die here.
     """
@@ -107,6 +124,8 @@ def claim(
             break
         after = reached
     _bury(session, used_up)
+    if not suspect and 0 < len(chosen) <= FEW_KEYS:
+        chosen |= _following(session, chosen, sink=sink, each=limit // len(chosen) - 1, now=now)
     token = _hold(session, list(chosen), until=now + lease)
     suspects = bool(others) and not suspect
     return Claim(token, _load(session, list(chosen)), now, after, died=len(used_up), suspects=suspects)
@@ -208,6 +227,18 @@ def _claimable(session: Session, numbers: Sequence[int], *, now: datetime) -> Se
         .with_for_update(skip_locked=True)
     )
     return [row for row in rows if row.state == MessageState.PENDING and row.blocked_by is None]
+
+
+def _following(session: Session, heads: Mapping[int, Any], *, sink: str, each: int, now: datetime) -> dict[int, Any]:
+    """What comes next behind each head, up to the first that cannot go out with it; the rows are locked."""
+    following: dict[int, Any] = {}
+    for head in heads.values() if each > 0 else ():
+        numbers = session.scalars(
+            _BEHIND, {"sink": sink, "key": head.aggregate_key, "head": head.id, "limit": each}
+        ).all()
+        free = {row.id: row for row in _claimable(session, numbers, now=now) if row.lease_token is None}
+        following |= {number: free[number] for number in takewhile(free.__contains__, numbers)}
+    return following
 
 
 def _hold(session: Session, numbers: Sequence[int], *, until: datetime) -> str:

@@ -1,14 +1,14 @@
 """The relay: claims outbox messages, publishes them outside any transaction, then marks them.
 
 At least once: a crash between publishing and marking sends a message again under the same id. A round of a sink
-1. claims due heads of keys, 2. publishes them side by side and marks each as soon as it was taken, 3. gives back what
-was not begun, 4. takes one suspect alone: a message whose lease ran out may be what ended the last relay.
+1. claims due heads of keys and what follows them, 2. publishes the keys side by side and marks each message as soon as
+it was taken, 3. gives back what was not begun, 4. takes one suspect alone: a message whose lease ran out may be what
+ended the last relay.
 """
 
 import logging
-import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
 from threading import get_ident
@@ -68,15 +68,13 @@ class Relay:
         batch = self._claim(database, sink)
         if batch is None:
             return Tally()
-        tally = relay_batch.publish(database, batch, send=self._sender(sink), stop=stop)
-        tally.dead += batch.claim.died
+        tally = self._publish(database, sink, batch, stop)
         # While a sink is away one message asks for all, whichever kind it is.
         asked = bool(batch.claim.messages) and (batch.was_away or batch.is_away)
         if batch.claim.suspects and not asked and not stop():
             alone = self._claim(database, sink, suspect=True, was_away=batch.was_away)
             if alone is not None:
-                tally += relay_batch.publish(database, alone, send=self._sender(sink), stop=stop)
-                tally.dead += alone.claim.died
+                tally += self._publish(database, sink, alone, stop)
         return tally
 
     def _claim(
@@ -106,14 +104,16 @@ class Relay:
             _tell(sink, batch.claim)
         return batch
 
-    def _sender(self, sink: Sink) -> Callable[[Outgoing, datetime], Future[PublishError | None]]:
-        began = time.monotonic()
-
-        def send(message: Outgoing, claimed_at: datetime) -> PublishError | None:
-            at = claimed_at + timedelta(seconds=time.monotonic() - began)
-            return self._send(sink, message, at=at)
-
-        return lambda message, claimed_at: self._threads.submit(send, message, claimed_at)
+    def _publish(self, database: Database, sink: Sink, batch: Batch, stop: Stop) -> Tally:
+        tally = relay_batch.publish(
+            database,
+            batch,
+            send=lambda message, at: self._send(sink, message, at=at),
+            submit=self._threads.submit,
+            stop=stop,
+        )
+        tally.dead += batch.claim.died
+        return tally
 
     def _send(self, sink: Sink, message: Outgoing, *, at: datetime) -> PublishError | None:
         """Publish on this thread's own connection; after an error that may have broken it, it is made anew."""
