@@ -51,8 +51,8 @@ def register_due(database: Database, *, operations: int, progress: Progress) -> 
     return after
 
 
-def enqueue_due(database: Database, *, messages: int, progress: Progress) -> int:
-    """Write due messages of up to 1,000 keys as a host does; all are numbered after what it returns."""
+def enqueue_due(database: Database, *, messages: int, progress: Progress, keys: int = KEYS) -> int:
+    """Write due messages of so many keys as a host does; all are numbered after what it returns."""
     after = _last_number(database, OutboxMessage)
 
     def unit(numbers: range, session: Session) -> None:
@@ -64,7 +64,7 @@ def enqueue_due(database: Database, *, messages: int, progress: Progress) -> int
                 type=TYPE,
                 sink=SINK,
                 topic="bench.done",
-                aggregate_key=f"key-{number % KEYS:04}",
+                aggregate_key=f"key-{number % keys:04}",
                 payload={"number": number},
                 now=now,
             )

@@ -62,18 +62,19 @@ def worker(context: click.Context, *, operations: int, count: int, history: int,
 
 @bench.command()
 @click.option("--messages", default=10_000, show_default=True, type=COUNT, help="Due messages to publish.")
+@click.option("--keys", default=fill.KEYS, show_default=True, type=COUNT, help="Among how many keys they are spread.")
 @click.option("--lanes", default=LANES, show_default=True, type=click.IntRange(1, MOST_LANES))
 @click.option("--history", default=0, show_default=True, type=HISTORY, help="Published messages to add before.")
 @scratch_option
 @click.pass_context
-def relay(context: click.Context, *, messages: int, lanes: int, history: int, scratch: bool) -> None:
+def relay(context: click.Context, *, messages: int, keys: int, lanes: int, history: int, scratch: bool) -> None:
     """Let a relay process publish due messages to a webhook on loopback, and count each."""
     with _fillable_database(scratch=scratch) as (database, url):
         where = _where(database)
         with _progress("messages of history added") as progress:
             fill.add_published_messages(database, messages=history, progress=progress)
         with _progress("messages written") as progress:
-            after = fill.enqueue_due(database, messages=messages, progress=progress)
+            after = fill.enqueue_due(database, messages=messages, keys=keys, progress=progress)
         with _progress("messages published") as progress:
             relayed = relaying.relay(database, url=url, messages=messages, after=after, lanes=lanes, progress=progress)
     took = relayed.took
