@@ -1,7 +1,12 @@
 """The web application: wiring only."""
 
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIEnvironment
+
 from flask import Blueprint, Flask
 
+from dashboard.api.application import create_api
+from dashboard.api.document import document
 from dashboard.config import Settings
 from dashboard.db import Database
 from dashboard.edge.context import refuse_unmarked
@@ -10,8 +15,10 @@ from dashboard.services.policies import load_policies
 from dashboard.web import (
     account,
     actions,
+    api_docs,
     approvals,
     audit,
+    audit_exports,
     checks,
     claims,
     errors,
@@ -37,13 +44,19 @@ from dashboard.web import (
     security,
     sign_on,
     windows,
+    wording,
 )
 
 BLUEPRINTS: tuple[Blueprint, ...] = (
     account.blueprint,
     actions.blueprint,
+    admin_changes.blueprint,
+    admin_tokens.blueprint,
+    admin_users.blueprint,
+    api_docs.blueprint,
     approvals.blueprint,
     audit.blueprint,
+    audit_exports.blueprint,
     checks.blueprint,
     claims.blueprint,
     evidence.blueprint,
@@ -88,4 +101,25 @@ def create_app(settings: Settings, *, database: Database | None = None) -> Flask
         app.register_blueprint(blueprint)
     navigation.install(app)
     refuse_unmarked(app)
+    _mount_api(app)
     return app
+
+
+def _mount_api(app: Flask) -> None:
+    """Let the API answer under /api/, beside the screens and without their sessions; its readable page is a screen."""
+    api = create_api(
+        database=app.extensions["dashboard.database"],
+        policies=app.extensions["dashboard.policies"],
+        secret=str(app.secret_key),
+        words=wording.in_words,
+    )
+    app.extensions["dashboard.api"] = api
+    app.extensions["dashboard.api_document"] = lambda: document(api)
+    screens, programs = app.wsgi_app, api.wsgi_app
+
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        path = environ.get("PATH_INFO", "")
+        chosen = programs if path.startswith("/api/") and path != api_docs.PATH else screens
+        return chosen(environ, start_response)
+
+    app.wsgi_app = answer  # type: ignore[method-assign]  # as Flask documents it for middleware

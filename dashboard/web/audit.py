@@ -1,9 +1,12 @@
 """The audit log: who did what, on which grounds, and the proof that nobody changed it since."""
 
+from collections.abc import Sequence
+
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import LazyString, lazy_gettext, ngettext
 
+from dashboard.domain.masking import mask_body
 from dashboard.domain.permissions import Permission, allows, holds
 from dashboard.domain.text import is_operation_id, visible
 from dashboard.edge.filters import (
@@ -19,7 +22,7 @@ from dashboard.queries.audit import OUTCOMES, VERIFY, AuditFilter
 from dashboard.queries.keyset import LARGEST_NUMBER
 from dashboard.services.audit_checks import verify_on_record
 from dashboard.web.audit_entries import changes_of, pretty
-from dashboard.web.context import actor, database, read, requires
+from dashboard.web.context import actor, database, policies, read, requires, settings
 from dashboard.web.formatting import counted, person_zone
 from dashboard.web.labels import LABELS, label
 from dashboard.web.lists import chips, field, moment_word, paged
@@ -63,6 +66,8 @@ def index() -> str:
         may_verify=may_verify,
         last=last,
         finding=_finding(last) if last else None,
+        may_export=holds(asking.grants, Permission.EXPORT),
+        times={name: value for name in ("since", "until") if (value := request.args.get(name, "").strip())},
     )
 
 
@@ -73,13 +78,15 @@ def show(seq: int) -> str:
     asking = actor()
     with read() as session:
         entry = queries.get_entry(session, seq, reader=asking)
-        around = queries.neighbours(session, seq, reader=asking)
+        around = queries.neighbours(session, entry, reader=asking)
+    masked = policies().of(entry.type).hiding().mask if entry.type else ()
+    before, after, evidence = (_masked(text, masked) for text in (entry.before, entry.after, entry.evidence))
     return render_template(
         "audit/show.html",
         entry=entry,
         around=around,
-        changes=changes_of(entry.before, entry.after),
-        evidence=pretty(entry.evidence),
+        changes=changes_of(before, after),
+        evidence=pretty(evidence),
         finding=_finding(entry),
         operation_url=_operation_url(entry),
     )
@@ -89,12 +96,17 @@ def show(seq: int) -> str:
 @requires(Permission.AUDIT_SCOPE)
 def verify() -> ResponseReturnValue:
     """Walk the whole log, write down what was found, and lead to it."""
-    found, seq = verify_on_record(database(), actor=actor())
+    found, seq = verify_on_record(database(), actor=actor(), trusted=settings().trusted_audit_keys())
     if seq is not None:
         return redirect(url_for("audit.show", seq=seq), 303)
     told = finding_of(found)
     flash(f"{told.title} {told.text}", told.tone)
     return redirect(url_for("audit.index"), 303)
+
+
+def _masked(text: str | None, paths: Sequence[str]) -> str | None:
+    """An entry of before policy masked a field holds it in full."""
+    return mask_body(text, paths=paths) if text else text
 
 
 def _finding(entry: AuditEntry) -> Finding | None:

@@ -15,6 +15,16 @@ PROBLEMS: Mapping[str, LazyString] = {
     "unlinked": lazy_gettext("Entry %(seq)s does not follow from the entry before it."),
     "tail_cut": lazy_gettext("The log ends before entry %(seq)s: the end was cut off."),
     "head_changed": lazy_gettext("The head of the log does not agree with its last entry, %(seq)s."),
+    "run_changed": lazy_gettext(
+        "The findings of reconciliation run %(detail)s are not those that entry %(seq)s recorded."
+    ),
+    "anchor_forged": lazy_gettext("The signature of the anchor at %(detail)s does not fit."),
+    "anchor_untrusted": lazy_gettext("The anchor at %(detail)s is signed by a key that is not trusted."),
+    "anchor_foreign": lazy_gettext(
+        "The anchor at %(detail)s is of another database, or the first entry was rewritten."
+    ),
+    "anchor_differs": lazy_gettext("Entry %(seq)s does not fit the anchor at %(detail)s."),
+    "anchor_cut": lazy_gettext("The log ends before entry %(seq)s, which the anchor at %(detail)s names."),
 }
 MEANINGS: Mapping[str, LazyString] = {
     "gap": lazy_gettext("The number was given to an entry once, and it is gone or renumbered."),
@@ -24,6 +34,12 @@ MEANINGS: Mapping[str, LazyString] = {
     "head_changed": lazy_gettext(
         "Either the last entry was rewritten, entries were added past the application, or the head was altered."
     ),
+    "run_changed": lazy_gettext("A finding of the run was altered, added or removed after the run ended."),
+    "anchor_forged": lazy_gettext("It was altered, or the log was rewritten by somebody without the key."),
+    "anchor_untrusted": lazy_gettext("Whoever rewrites the log can sign it with a key of their own."),
+    "anchor_foreign": lazy_gettext("It belongs to another log than this one."),
+    "anchor_differs": lazy_gettext("The log was rewritten at the entry that the anchor names, or before it."),
+    "anchor_cut": lazy_gettext("The end of the log was cut off together with its head."),
 }
 STEPS = (
     lazy_gettext("Change nothing in the database and keep a copy of it as it is, with its backups."),
@@ -47,8 +63,11 @@ class Finding:
 def finding_of(found: Verification) -> Finding:
     """Say what was found, what it means and what to do."""
     if found.problem is None:
-        return Finding("ok", _intact(found), _intact(found), _proven(), (), found.broken_seq)
-    what = str(PROBLEMS.get(found.problem, found.problem)) % {"seq": number(found.broken_seq)}
+        return Finding("ok", _intact(found), _intact(found), _proven(found), (), found.broken_seq)
+    what = str(PROBLEMS.get(found.problem, found.problem)) % {
+        "seq": number(found.broken_seq),
+        "detail": found.detail or "",
+    }
     return Finding(
         tone="danger",
         short=str(gettext("Broken at entry %(seq)s", seq=number(found.broken_seq))),
@@ -73,8 +92,13 @@ def _intact(found: Verification) -> str:
     )
 
 
-def _proven() -> str:
-    return str(gettext("Each is as it was written and follows from the one before it, and none is missing."))
+def _proven(found: Verification) -> str:
+    chain = gettext("Each is as it was written and follows from the one before it, and none is missing.")
+    runs = ngettext(
+        "%(num)s run has the findings it recorded.", "%(num)s runs have the findings they recorded.", found.runs
+    )
+    anchors = ngettext("%(num)s anchor fits.", "%(num)s anchors fit.", found.anchors)
+    return " ".join([chain, *([runs] if found.runs else []), *([anchors] if found.anchors else [])])
 
 
 def _before(found: Verification) -> str:

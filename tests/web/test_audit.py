@@ -212,3 +212,34 @@ def test_a_query_of_the_list_reads_no_evidence(sqlite_database: Database, sign_i
     assert "only on its own page" not in answer.text
     assert "a" * 141 not in answer.text
     assert parse(answer.text) is not None
+
+
+def test_an_export_leaves_out_what_is_not_for_the_reader(sqlite_database: Database, sign_in: SignIn) -> None:
+    append(sqlite_database, tenant="tienda-es", type="charge_order", reason="for them")
+    append(sqlite_database, tenant="shop-jp", type="charge_order", reason="not for them")
+    browser = sign_in(None, Grant(Role.MANAGER, "tienda-es"))
+    answer = browser.get("/audit.jsonl")
+    assert (answer.mimetype, answer.headers["Cache-Control"]) == ("application/x-ndjson", "no-store")
+    assert "not for them" not in answer.text
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    assert [line.get("reason", line.get("withheld")) for line in lines[1:3]] == ["for them", "scope"]
+    assert lines[-1]["end"]["last"] == lines[0]["last"]
+    table = browser.get("/audit.csv").text
+    assert ("for them" in table, "not for them" in table) == (True, False)
+    assert [entry(sqlite_database, last(sqlite_database).seq).action] == ["audit_export"]
+
+
+def test_an_export_holds_the_time_of_the_list(sqlite_database: Database, sign_in: SignIn) -> None:
+    append(sqlite_database)
+    browser = sign_in("manager")
+    page = browser.page("/audit?until=2026-12-01&since=2026-11-30")
+    link = next(link.get("href") or "" for link in page.iter("a") if "audit.jsonl" in (link.get("href") or ""))
+    assert json.loads(browser.get(link).text.splitlines()[0])["until"].startswith("2026-12-01T00:00:00")
+    assert browser.get("/audit.csv?since=yesterday").status_code == 400
+
+
+def test_a_run_whose_findings_changed_is_told_on_screen(sqlite_database: Database, sign_in: SignIn) -> None:
+    append(sqlite_database, action="reconciliation_run", subject="reconciliation run 7", evidence={"digest": "0" * 64})
+    browser = sign_in("manager")
+    page = browser.page(browser.send("/audit/verify").location or "")
+    assert "The findings of reconciliation run 7 are not those that entry" in notice(page)
