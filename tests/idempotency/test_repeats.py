@@ -110,7 +110,7 @@ def test_a_lease_that_ended_leaves_the_key_pending(door: Door, sqlite_database: 
 
     def work() -> bytes:
         let_lease_end(sqlite_database)
-        return door(shop).post("/charges/1", json=ORDER, headers=KEY).data
+        return bytes(door(shop).post("/charges/1", json=ORDER, headers=KEY).data)
 
     shop.behaviour = work
     inner = door(shop).post("/charges/1", json=ORDER, headers=KEY)
