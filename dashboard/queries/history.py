@@ -1,18 +1,22 @@
 """What an operation's events say, newest first where one is asked for."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, false, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from dashboard.domain.states import EventKind, State
 from dashboard.models import OperationEvent, ReconciliationFinding
+from dashboard.queries import keyset
+from dashboard.queries.keyset import Page, Position, Sort
 
 TIMELINE_LIMIT = 200
 SHOWN_REASON = 2000
 LOOKS_READ = 50
+IN_ORDER = Sort("in_order", OperationEvent.seq, OperationEvent.seq, descending=False, read=int)
 
 
 class TimelineEntry(NamedTuple):
@@ -71,6 +75,17 @@ def timeline(session: Session, number: int, *, limit: int = TIMELINE_LIMIT) -> S
         .limit(limit)
     )
     return [_cut(TimelineEntry._make(row)) for row in rows]
+
+
+def list_events(session: Session, number: int, *, position: Position) -> Page:
+    """One page of the operation's events with all of their text, oldest first: TimelineEntry rows."""
+    event = OperationEvent
+    key = (event.seq.label("key"), event.seq.label("number"))
+    statement: Select[*tuple[Any, ...]] = select(*_columns(event.reason), *key).where(event.operation_id == number)
+    narrowed = keyset.narrow(statement, sort=IN_ORDER, position=position)
+    page = keyset.fetch(session, narrowed, sort=IN_ORDER, position=position)
+    width = len(TimelineEntry._fields)
+    return replace(page, rows=[TimelineEntry._make(row[:width]) for row in page.rows])
 
 
 def event_of(session: Session, number: int, seq: int) -> TimelineEntry | None:

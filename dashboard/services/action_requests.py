@@ -59,9 +59,11 @@ class Performed:
     state: str = ActionState.EXECUTED.value
 
 
-def find(session: Session, *, actor: Actor, operation_id: str) -> Operation:
+def find(
+    session: Session, *, actor: Actor, operation_id: str, permission: Permission = Permission.BROWSE
+) -> Operation:
     """The operation if it lies within the person's grants; NotFoundError otherwise, whichever the reason."""
-    visible = in_scope(scopes(actor.grants, Permission.BROWSE))
+    visible = in_scope(scopes(actor.grants, permission))
     operation = None
     if is_operation_id(operation_id):
         operation = session.scalar(select(Operation).where(Operation.operation_id == operation_id, visible))

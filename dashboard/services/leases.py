@@ -15,16 +15,18 @@ from sqlalchemy.orm import Session, aliased
 
 from dashboard.db import clock
 from dashboard.domain.errors import LostRaceError
-from dashboard.domain.permissions import Actor
+from dashboard.domain.permissions import Actor, Scope
 from dashboard.domain.policy import Policies, next_look
 from dashboard.domain.states import Cause, ClosedReason, EventKind, State, Trigger, find_transition
 from dashboard.domain.work import Parent, Work
 from dashboard.models import Operation, OperationEvent
+from dashboard.queries.scoping import in_scope
 from dashboard.services import budgets, ordering, transitions
 
 OPERATIONS: Table = Operation.metadata.tables["operations"]
 
 AT_ONCE = 100
+EVERYWHERE = (Scope(None, None),)
 LEASE = timedelta(seconds=60)
 SHORTEST_WAIT = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(minutes=1)
@@ -42,8 +44,9 @@ def claim(
     heartbeat: Callable[[Work], None],
     limit: int = AT_ONCE,
     lease: timedelta = LEASE,
+    within: Sequence[Scope] = EVERYWHERE,
 ) -> tuple[Work, ...]:
-    """Claim up to `limit` due operations of these types, in the order in which they fell due.
+    """Claim up to `limit` due operations of these types and scopes, in the order in which they fell due.
 
     Operations whose entity has an older unfinished version wait, those with a newer confirmed one are closed, and
     what a destination cannot bear now is put off without counting an attempt. `heartbeat` is what `Work.heartbeat`
@@ -51,7 +54,8 @@ def claim(
     """
     now = clock(session)
     standing = budgets.standing(session, now=now)
-    due = _due(session, types=types, without=standing.paused, limit=min(limit, AT_ONCE), now=now)
+    limit = min(limit, AT_ONCE)
+    due = _due(session, types=types, within=within, without=standing.paused, limit=limit, now=now)
     found = ordering.sort_out(session, due)
     for row in found.superseded:
         _supersede(session, row, actor=actor, policies=policies, now=now)
@@ -129,13 +133,21 @@ def rescue(session: Session, *, policies: Policies, actor: Actor, limit: int = A
 
 
 def _due(
-    session: Session, *, types: Collection[str], without: Collection[str], limit: int, now: datetime
+    session: Session,
+    *,
+    types: Collection[str],
+    within: Sequence[Scope],
+    without: Collection[str],
+    limit: int,
+    now: datetime,
 ) -> list[Operation]:
     """What is due, earliest first and locked; then what a host wrote without a due time."""
     operation = Operation
     # Whoever looks at the destination now holds a lease as well: what they find out may forbid sending.
     free = or_(operation.lease_until.is_(None), operation.lease_until <= now)
     claimable = [ordering.IS_OPEN, ordering.unindexed(operation.type).in_(types), free]
+    if within != EVERYWHERE:
+        claimable.append(in_scope(within))
     if without:
         claimable.append(operation.destination.not_in(without))
     timed = [*claimable, ordering.unindexed(operation.state).in_(CLAIMABLE), operation.next_attempt_at <= now]

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from dashboard.db import clock
-from dashboard.domain.errors import InvalidInputError, NotFoundError, OperationsError, Problem
+from dashboard.domain.errors import ConflictError, InvalidInputError, NotFoundError, Problem
 from dashboard.domain.fingerprint import fingerprint, parse_payload
 from dashboard.domain.permissions import Actor
 from dashboard.domain.policy import Policies
@@ -39,7 +39,7 @@ IDENTITY = (
 )
 
 
-class OperationIdTakenError(OperationsError):
+class OperationIdTakenError(ConflictError):
     """The id stands for another operation already; the differing fields are in `details`."""
 
     default_code = "operation_id_taken"

@@ -10,11 +10,9 @@ from werkzeug.exceptions import HTTPException
 from dashboard.domain.errors import (
     ConflictError,
     InvalidInputError,
-    LostRaceError,
-    NotAllowedError,
-    NotFoundError,
     OperationsError,
     TransitionError,
+from dashboard.edge.statuses import status_of
 )
 from dashboard.edge.filters import url_with
 from dashboard.web import kept
@@ -23,14 +21,6 @@ from dashboard.web.login import resume_page, sign_in_page
 from dashboard.web.navigation import home
 from dashboard.web.wording import in_words
 
-STATUS: dict[type[OperationsError], int] = {
-    NotFoundError: 404,
-    NotAllowedError: 403,
-    ConflictError: 409,
-    LostRaceError: 409,
-    TransitionError: 409,
-    InvalidInputError: 422,
-}
 TITLES: dict[int, LazyString] = {
     400: lazy_gettext("This request cannot be read"),
     403: lazy_gettext("Not allowed"),
@@ -61,11 +51,6 @@ def install(app: Flask) -> None:
     app.register_error_handler(InterfaceError, _no_database)
     app.register_error_handler(StatementError, _bad_statement)
     app.register_error_handler(Exception, _fault)
-
-
-def status_of(error: OperationsError) -> int:
-    """Give the HTTP status of a refusal: 404, 403, 409, 422, or 400 where none fits better."""
-    return next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
 
 
 def error_page(status: int, *, text: str = "", saved: str | None = None) -> tuple[str, int]:

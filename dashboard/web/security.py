@@ -17,14 +17,13 @@ from dashboard.domain.errors import NotAllowedError
 from dashboard.domain.permissions import Actor, Permission, holds
 from dashboard.domain.states import ActorKind
 from dashboard.edge.naming import name_request
-from dashboard.services import audit
+from dashboard.edge.refusing import refusal
 from dashboard.services.users import Person
 from dashboard.web import kept, sessions
 from dashboard.web.context import PUBLIC, access_of, actor, public, wants_part, write
 from dashboard.web.login import sign_in_page
 
 MAX_BODY = 256 * 1024
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 FOR_EVER = "public, max-age=31536000, immutable"
 # Asked by machines that never sign in; a receipt is let in by the signature of its sender instead.
 WITHOUT_SESSION = frozenset({"static", "health.alive", "health.ready", "receipts.take"})
@@ -83,7 +82,7 @@ def _gate() -> ResponseReturnValue | None:
     if person and person.password_initial and access != PUBLIC and request.endpoint not in WITH_INITIAL_PASSWORD:
         return redirect(url_for("account.show"), 303)
     if isinstance(access, Permission) and not holds(g.actor.grants, access):
-        raise _refusal(access)
+        raise refusal(access)
     return None
 
 
@@ -96,26 +95,6 @@ def _let_in(person: Person) -> None:
         address=request.remote_addr,
         request_id=g.request_id,
     )
-
-
-def _refusal(needed: Permission) -> NotAllowedError:
-    """The refusal at the gate; no service learns of the attempt, so it is audited here, unless it is a mere look."""
-    refusal = NotAllowedError(permission=needed.value)
-    if request.method not in SAFE_METHODS:
-        asking, subject = actor(), request.path
-        evidence = {"code": refusal.code, "permission": needed.value, "method": request.method}
-        write(
-            lambda session: audit.append(
-                session,
-                actor=asking,
-                action="request",
-                subject=subject,
-                now=clock(session),
-                outcome=audit.REFUSED,
-                evidence=evidence,
-            )
-        )
-    return refusal
 
 
 def _ask_to_sign_in() -> ResponseReturnValue:

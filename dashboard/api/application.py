@@ -1,0 +1,39 @@
+"""The application behind `/api/v1`: wiring only."""
+
+from collections.abc import Callable
+
+from flask import Blueprint, Flask
+from flask_babel import Babel
+
+from dashboard.api import document, gate, operations, problems, work
+from dashboard.db import Database
+from dashboard.domain.errors import OperationsError, Problem
+from dashboard.domain.policy import Policies
+from dashboard.edge.context import refuse_unmarked
+from dashboard.idempotency import Idempotency, RuleBook
+
+BLUEPRINTS: tuple[Blueprint, ...] = (
+    document.blueprint,
+    operations.blueprint,
+    work.blueprint,
+)
+
+
+def create_api(
+    *, database: Database, policies: Policies, secret: str, words: Callable[[OperationsError | Problem], str]
+) -> Flask:
+    """Make the application; `words` puts what the layers below refuse into a sentence."""
+    api = Flask(__name__, static_folder=None)
+    api.json.sort_keys = False  # type: ignore[attr-defined]
+    api.extensions["dashboard.database"] = database
+    api.extensions["dashboard.policies"] = policies
+    api.extensions["dashboard.words"] = words
+    api.extensions["dashboard.idempotency"] = Idempotency(database, secret.encode(), RuleBook())
+    Babel(api, default_locale="en", locale_selector=lambda: "en")
+    gate.install(api)
+    problems.install(api)
+    for blueprint in BLUEPRINTS:
+        api.register_blueprint(blueprint)
+    refuse_unmarked(api)
+    document.refuse_undescribed(api)
+    return api

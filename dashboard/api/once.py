@@ -1,0 +1,102 @@
+"""A change over the API happens once for each idempotency key: the same layer that hosts use, with the key required.
+
+The reservation, the change and its answer are one transaction, so a crash leaves all of it or nothing. Who asks is
+authorised again before a stored answer is sent. A refusal is kept nowhere: the key is as if it had never come.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from flask import Response, current_app, request
+from pydantic import BaseModel
+from sqlalchemy.orm import Session
+
+from dashboard.api.answering import JSON, body_of
+from dashboard.api.gate import caller
+from dashboard.api.reading import sent
+from dashboard.db import transact
+from dashboard.domain.errors import ConflictError
+from dashboard.domain.key_syntax import HEADER, read_key
+from dashboard.domain.reservations import Answer, Conflict, Outcome, Owned, Replay, Unfinished
+from dashboard.edge.context import database, request_id
+from dashboard.idempotency import Idempotency, answers
+from dashboard.services import reservations
+from dashboard.services.refusals import Attempt, attempt
+from dashboard.services.reservations import Request
+
+PREFIX = "api:"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a change answers: a model, its status, and headers to keep with it."""
+
+    model: BaseModel
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+Unit = Callable[[Session], Reply]
+
+
+def door() -> Idempotency:
+    """Give the idempotency layer of this application."""
+    found: Idempotency = current_app.extensions["dashboard.idempotency"]
+    return found
+
+
+def key() -> str:
+    """Read the key of this request; InvalidInputError where it is missing or malformed."""
+    return read_key(request.headers.get(HEADER))
+
+
+def once(name: str, unit: Unit, *, authorise: Callable[[Session], object], tried: Attempt | None = None) -> Response:
+    """Make a change once; where `tried` is given, a refusal is audited as that attempt."""
+    asked = asked_for(name)
+
+    def whole(session: Session) -> Reply | Outcome:
+        authorise(session)
+        outcome = reservations.reserve(session, asked)
+        if not isinstance(outcome, Owned):
+            return outcome
+        reply = unit(session)
+        reservations.complete(session, outcome, kept(reply), retention=door().rules.of(asked.operation).retention)
+        return reply
+
+    found = transact(database(), whole) if tried is None else attempt(database(), tried, whole)
+    return respond(found)
+
+
+def asked_for(name: str) -> Request:
+    """The reservation that this request asks for: its content is the address and the body."""
+    return door().request(
+        tenant=caller().tenant,
+        operation=f"{PREFIX}{name}",
+        key=key(),
+        payload={"path": request.path, **sent()},
+        actor_id=caller().actor.id,
+        correlation_id=request_id(),
+    )
+
+
+def kept(reply: Reply) -> Answer:
+    """What of a reply is sent again."""
+    return Answer(reply.status, (("Content-Type", JSON), *reply.headers.items()), body_of(reply.model))
+
+
+def respond(found: Reply | Outcome, *, location: str = "") -> Response:
+    """Answer with what was done now, or with what the key stood for already."""
+    match found:
+        case Reply():
+            return _response(kept(found))
+        case Replay():
+            return _response(answers.replay(found))
+        case Unfinished():
+            return _response(answers.unfinished(found, location=location, profile=door().profile))
+        case Conflict():
+            raise ConflictError("idempotency_key_reused", fields=found.fields or ())
+    raise AssertionError("unreachable")
+
+
+def _response(given: Answer) -> Response:
+    return Response(given.body, given.status, headers=list(given.headers))

@@ -1,0 +1,90 @@
+"""Work done elsewhere: claimed under a lease, and settled only by who holds it."""
+
+import pytest
+
+from dashboard.db import Database
+from tests.api.conftest import Enter, Program, registration
+
+
+def claimed(program: Enter) -> tuple[Program, dict[str, str]]:
+    worker = program()
+    worker.post("/operations", registration())
+    claims = worker.post("/claims", {"types": ["charge_order"]}).json
+    assert [row["operation_id"] for row in claims["operations"]] == ["order-452"]
+    return worker, {"lease_token": claims["lease_token"]}
+
+
+def test_claimed_work_says_what_to_do(program: Enter) -> None:
+    worker = program()
+    worker.post("/operations", registration())
+    claims = worker.post("/claims", {"types": ["charge_order"], "lease_seconds": 30}).json
+    work = claims["operations"][0]
+    assert (work["amount"], work["attempts"], work["idempotency_key"]) == ("318.93", 1, "order-452")
+    assert work["expected"] == {"order": "452", "amount": "318.93"}
+    assert claims["lease_until"].endswith("Z")
+    assert worker.post("/claims", {"types": ["charge_order"]}).json["operations"] == []
+
+
+def test_a_claim_whose_answer_was_lost_is_asked_for_again(program: Enter) -> None:
+    worker = program()
+    worker.post("/operations", registration())
+    first = worker.post("/claims", {"types": ["charge_order"]}, key="claim-1")
+    again = worker.post("/claims", {"types": ["charge_order"]}, key="claim-1")
+    assert again.data == first.data
+    assert worker.get("/operations/order-452").json["attempts"] == 1
+
+
+@pytest.mark.parametrize(
+    ("step", "more", "state"),
+    [
+        ("confirm", {"remote_id": "ch_1"}, "confirmed"),
+        ("confirm", {}, "awaiting_confirmation"),
+        ("await", {"remote_id": "ch_1", "evidence": {"status": "accepted"}}, "awaiting_confirmation"),
+        ("fail", {"cause": "not_sent"}, "retry_scheduled"),
+        ("fail", {"cause": "sent_unknown", "reason": "timeout"}, "awaiting_confirmation"),
+        ("retry", {"cause": "throttled", "after_seconds": 60}, "retry_scheduled"),
+        ("review", {"cause": "permanent", "reason": "card declined", "status": 402}, "manual_review"),
+        ("release", {}, "retry_scheduled"),
+    ],
+)
+def test_the_outcome_decides_where_an_operation_goes(
+    sqlite_program: Enter, step: str, more: dict[str, object], state: str
+) -> None:
+    worker, lease = claimed(sqlite_program)
+    done = worker.post(f"/operations/order-452/{step}", {**lease, **more})
+    assert (done.status_code, done.json) == (200, {"operation_id": "order-452", "state": state})
+    assert worker.get("/operations/order-452").json["state"] == state
+
+
+def test_a_lost_lease_changes_nothing(program: Enter, database: Database) -> None:
+    worker, lease = claimed(program)
+    assert worker.post("/operations/order-452/heartbeat", {**lease, "lease_seconds": 90}).status_code == 200
+    wrong = {"lease_token": "0" * 32}
+    for step in ("heartbeat", "attempt", "confirm", "await", "fail", "retry", "review", "release"):
+        body = wrong | ({"cause": "not_sent"} if step in {"attempt", "fail", "retry", "review"} else {})
+        lost = worker.post(f"/operations/order-452/{step}", body)
+        assert (lost.status_code, lost.json["code"]) == (409, "changed_meanwhile"), step
+    assert worker.get("/operations/order-452").json["state"] == "processing"
+
+
+def test_what_was_settled_is_not_settled_again_but_repeated(program: Enter) -> None:
+    worker, lease = claimed(program)
+    first = worker.post("/operations/order-452/confirm", {**lease, "remote_id": "ch_1"}, key="done")
+    assert worker.post("/operations/order-452/confirm", {**lease, "remote_id": "ch_1"}, key="done").data == first.data
+    assert worker.post("/operations/order-452/confirm", {**lease, "remote_id": "ch_1"}).status_code == 409
+    kinds = [event["to_state"] for event in worker.get("/operations/order-452/events").json["items"]]
+    assert kinds == ["pending", "processing", "confirmed"]
+
+
+def test_a_failed_try_is_noted_and_the_work_kept(program: Enter) -> None:
+    worker, lease = claimed(program)
+    noted = worker.post("/operations/order-452/attempt", {**lease, "cause": "not_sent", "reason": "no route"})
+    assert noted.json["state"] == "processing"
+    assert worker.get("/operations/order-452/events").json["items"][-1]["kind"] == "attempt"
+
+
+def test_work_of_other_types_is_not_handed_out(program: Enter) -> None:
+    program().post("/operations", registration())
+    refunds = program(types=("refund_order",))
+    assert refunds.post("/claims", {"types": ["charge_order"]}).status_code == 403
+    assert refunds.post("/claims", {"types": ["refund_order"]}).json["operations"] == []
