@@ -8,13 +8,11 @@ from sqlalchemy.exc import InterfaceError, OperationalError, StatementError
 from werkzeug.exceptions import HTTPException
 
 from dashboard.domain.errors import (
-    ConflictError,
     InvalidInputError,
     OperationsError,
-    TransitionError,
-from dashboard.edge.statuses import status_of
 )
 from dashboard.edge.filters import url_with
+from dashboard.edge.statuses import status_of
 from dashboard.web import kept
 from dashboard.web.context import person, request_id
 from dashboard.web.login import resume_page, sign_in_page

@@ -12,15 +12,13 @@ from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFProtect
 
 from dashboard.config import Settings
-from dashboard.db import clock
-from dashboard.domain.errors import NotAllowedError
 from dashboard.domain.permissions import Actor, Permission, holds
 from dashboard.domain.states import ActorKind
 from dashboard.edge.naming import name_request
 from dashboard.edge.refusing import refusal
 from dashboard.services.users import Person
 from dashboard.web import kept, sessions
-from dashboard.web.context import PUBLIC, access_of, actor, public, wants_part, write
+from dashboard.web.context import PUBLIC, access_of, public, wants_part
 from dashboard.web.login import sign_in_page
 
 MAX_BODY = 256 * 1024
