@@ -15,6 +15,9 @@ from dashboard.services.policies import load_policies
 from dashboard.web import (
     account,
     actions,
+    admin_changes,
+    admin_tokens,
+    admin_users,
     api_docs,
     approvals,
     audit,

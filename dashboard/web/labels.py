@@ -10,6 +10,7 @@ from flask_babel import LazyString, lazy_gettext
 
 from dashboard.domain.text import visible
 from dashboard.web.decision_labels import DECISION_LABELS
+from dashboard.web.people_labels import PEOPLE_LABELS
 
 LABELS: Mapping[str, Mapping[str, LazyString]] = {
     "state": {
@@ -174,6 +175,7 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "duplicated": lazy_gettext("Effect exists twice"),
     },
     **DECISION_LABELS,
+    **PEOPLE_LABELS,
     "why": {
         "divergent": lazy_gettext("Divergent"),
         "ambiguous": lazy_gettext("Ambiguous"),

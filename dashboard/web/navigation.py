@@ -20,6 +20,8 @@ ITEMS: tuple[tuple[str, LazyString, Permission], ...] = (
     ("/outbox", lazy_gettext("Outbox"), Permission.BROWSE),
     ("/policies", lazy_gettext("Policies"), Permission.BROWSE),
     ("/audit", lazy_gettext("Audit"), Permission.AUDIT_OWN),
+    ("/admin/users", lazy_gettext("People"), Permission.ADMINISTER),
+    ("/admin/tokens", lazy_gettext("Tokens"), Permission.ADMINISTER),
 )
 
 

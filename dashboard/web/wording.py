@@ -94,6 +94,8 @@ SENTENCES: Mapping[str, LazyString] = {
     "account_own": lazy_gettext("You cannot disable your own account. Ask another administrator."),
     "password_same": lazy_gettext("Choose another password than the one you were given."),
     "local_sign_in_off": lazy_gettext("Passwords are not used here. Sign in at the identity provider."),
+    "password_own": lazy_gettext("Change your own password on your account page."),
+    "password_of_provider": lazy_gettext("This person signs in at the identity provider and has no password here."),
     "role_unknown": lazy_gettext("Choose one of the roles in the list."),
     "scope_invalid": lazy_gettext("Use 1 to %(maximum)s characters."),
     # tokens
