@@ -2,27 +2,30 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, select
+from sqlalchemy import ColumnElement, Select, and_, exists, select
 from sqlalchemy.orm import Session, aliased
 
+from dashboard.db import clock
+from dashboard.domain.approval import ActionState
 from dashboard.domain.errors import NotFoundError
-from dashboard.domain.permissions import Scope
-from dashboard.models import Action, Operation
-from dashboard.queries import keyset, totals
+from dashboard.domain.outcomes import Outcome
+from dashboard.domain.permissions import Actor, Scope
+from dashboard.models import Action, Approval, Operation
+from dashboard.queries import keyset, proposals, totals
 from dashboard.queries.keyset import Page, Position, Sort
 from dashboard.queries.scoping import in_scope
 
-STATES = ("proposed", "executed")
-OUTCOMES = ("to_verify", "verified", "no_effect", "duplicated")
+STATES = tuple(ActionState)
+OUTCOMES = tuple(Outcome)
 
 NEWEST = Sort("newest", Action.id, Action.id, descending=True, read=int)
 _Child = aliased(Operation)
 
 COLUMNS = (
     Action.action,
-    Action.state,
     Action.outcome,
     Action.tenant,
     Action.type,
@@ -31,6 +34,8 @@ COLUMNS = (
     Action.requested_by,
     Action.requested_at,
     Action.executed_at,
+    Action.verified_at,
+    Action.expires_at,
     Operation.operation_id,
     Operation.entity_type,
     Operation.entity_id,
@@ -42,20 +47,29 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class ActionFilter:
-    """What a list of actions is narrowed to."""
+    """What a list of actions is narrowed to; `waiting_for` is who they wait for."""
 
     actions: frozenset[str] = frozenset()
     states: frozenset[str] = frozenset()
     outcomes: frozenset[str] = frozenset()
     requested_by: str | None = None
+    waiting_for: Actor | None = None
+    types: frozenset[str] = frozenset()
+    reasons: frozenset[str] = frozenset()
+    since: datetime | None = None
+    until: datetime | None = None
+    voter: str | None = None
+    votes: frozenset[str] = frozenset()
 
 
 def list_actions(session: Session, filters: ActionFilter, *, scopes: Sequence[Scope], position: Position) -> Page:
-    """One page of rows with COLUMNS, newest first."""
-    chosen = select(Action.id.label("number"), Action.id.label("key")).where(*_conditions(filters, scopes=scopes))
+    """One page of rows with COLUMNS and the `state` as it is now, newest first."""
+    now = clock(session)
+    conditions = _conditions(filters, scopes=scopes, now=now)
+    chosen = select(Action.id.label("number"), Action.id.label("key")).where(*conditions)
     ids = keyset.narrow(chosen, sort=NEWEST, position=position).subquery("page")
     wide = (
-        select(ids.c.number, ids.c.key, *COLUMNS)
+        select(ids.c.number, ids.c.key, proposals.state_at(now).label("state"), *COLUMNS)
         .select_from(ids)
         .join(Action, Action.id == ids.c.number)
         .join(Operation, Operation.id == Action.operation_id)
@@ -66,8 +80,9 @@ def list_actions(session: Session, filters: ActionFilter, *, scopes: Sequence[Sc
 
 def count_actions(session: Session, filters: ActionFilter, *, scopes: Sequence[Scope]) -> totals.Total:
     """How many rows the list has: exact for what is still to verify or to approve, capped otherwise."""
-    statement: Select[*tuple[Any, ...]] = select(Action.id).where(*_conditions(filters, scopes=scopes))
-    waiting = filters.outcomes == {"to_verify"} or filters.states == {"proposed"}
+    conditions = _conditions(filters, scopes=scopes, now=clock(session))
+    statement: Select[*tuple[Any, ...]] = select(Action.id).where(*conditions)
+    waiting = filters.outcomes == {"to_verify"} or filters.states == {"proposed"} or filters.waiting_for is not None
     return totals.exact(session, statement) if waiting else totals.capped(session, statement)
 
 
@@ -77,6 +92,7 @@ def get_action(session: Session, number: int, *, scopes: Sequence[Scope]) -> Any
         select(
             Action,
             Operation,
+            proposals.state_at(clock(session)).label("state"),
             _Child.operation_id.label("child_operation_id"),
             _Child.state.label("child_state"),
         )
@@ -95,7 +111,7 @@ def actions_of(session: Session, number: int, *, scopes: Sequence[Scope]) -> Seq
         select(
             Action.id,
             Action.action,
-            Action.state,
+            proposals.state_at(clock(session)).label("state"),
             Action.outcome,
             Action.reason_code,
             Action.requested_by,
@@ -110,19 +126,45 @@ def actions_of(session: Session, number: int, *, scopes: Sequence[Scope]) -> Seq
     ).all()
 
 
+def votes_on(session: Session, number: int) -> Sequence[Approval]:
+    """What people decided about an action, oldest first."""
+    return session.scalars(select(Approval).where(Approval.action_id == number).order_by(Approval.id)).all()
+
+
 def _visible_child(scopes: Sequence[Scope]) -> ColumnElement[bool]:
     # A compensation has a type of its own, which a grant for the parent's type need not reach.
     return and_(_Child.id == Action.child_id, in_scope(scopes, tenant=_Child.tenant, type=_Child.type))
 
 
-def _conditions(filters: ActionFilter, *, scopes: Sequence[Scope]) -> list[ColumnElement[bool]]:
+def _conditions(filters: ActionFilter, *, scopes: Sequence[Scope], now: datetime) -> list[ColumnElement[bool]]:
     found = [in_scope(scopes, tenant=Action.tenant, type=Action.type)]
     if filters.actions:
         found.append(Action.action.in_(sorted(filters.actions)))
     if filters.states:
-        found.append(Action.state.in_(sorted(filters.states)))
+        found.append(proposals.in_states(filters.states, now=now))
+    if filters.waiting_for:
+        found.append(proposals.waiting_for(filters.waiting_for, now=now))
     if filters.outcomes:
         found.append(Action.outcome.in_(sorted(filters.outcomes)))
     if filters.requested_by:
         found.append(Action.requested_by == filters.requested_by)
+    return [*found, *_reviewed(filters)]
+
+
+def _reviewed(filters: ActionFilter) -> list[ColumnElement[bool]]:
+    """What the figures of a report narrow the list to beside."""
+    found: list[ColumnElement[bool]] = []
+    if filters.types:
+        found.append(Action.type.in_(sorted(filters.types)))
+    if filters.reasons:
+        found.append(Action.reason_code.in_(sorted(filters.reasons)))
+    if filters.since:
+        found.append(Action.requested_at >= filters.since)
+    if filters.until:
+        found.append(Action.requested_at < filters.until)
+    if filters.voter or filters.votes:
+        votes = select(1).where(Approval.action_id == Action.id)
+        votes = votes.where(Approval.voter == filters.voter) if filters.voter else votes
+        votes = votes.where(Approval.vote.in_(sorted(filters.votes))) if filters.votes else votes
+        found.append(exists(votes))
     return found

@@ -19,6 +19,7 @@ from dashboard.domain.verdicts import Verdict
 from dashboard.models import Action, IdempotencyRecord, Operation
 from dashboard.queries.idempotency import CONFLICTED
 from dashboard.queries.operations import IS_OPEN
+from dashboard.queries.proposals import standing
 from dashboard.queries.scoping import in_scope
 
 DIVERGENCE_DAYS = 30
@@ -138,7 +139,7 @@ def overview(session: Session, *, scopes: Sequence[Scope], now: datetime) -> Ove
     )
     actions = select(
         func.coalesce(func.sum(case((Action.outcome == "to_verify", 1), else_=0)), 0),
-        func.coalesce(func.sum(case((Action.state == "proposed", 1), else_=0)), 0),
+        func.coalesce(func.sum(case((standing(now), 1), else_=0)), 0),
     ).where(
         (Action.outcome == "to_verify") | (Action.state == "proposed"),
         in_scope(scopes, tenant=Action.tenant, type=Action.type),

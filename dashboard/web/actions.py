@@ -1,22 +1,34 @@
 """What people asked for, and whether it worked."""
 
-from datetime import datetime
 from typing import Any
 
-from flask import Blueprint, render_template, request
+from flask import Blueprint, render_template, request, url_for
 from flask_babel import LazyString, gettext, lazy_gettext, ngettext
+from sqlalchemy.orm import Session
 
-from dashboard.domain.actions import ActionName
-from dashboard.domain.permissions import Permission, scopes
-from dashboard.edge.filters import ME, Args, parse_choice_set, parse_person, parse_position
+from dashboard.domain.actions import REASON_CODES, ActionName
+from dashboard.domain.approval import Vote
+from dashboard.domain.permissions import Actor, Permission, scopes
+from dashboard.domain.text import visible
+from dashboard.edge.filters import (
+    ME,
+    Args,
+    parse_choice_set,
+    parse_flag,
+    parse_moment,
+    parse_person,
+    parse_position,
+    parse_text_set,
+)
 from dashboard.queries import actions as queries
 from dashboard.queries.actions import OUTCOMES, STATES, ActionFilter
 from dashboard.queries.keyset import LARGEST_NUMBER
-from dashboard.web.context import actor, policies, read, requires
-from dashboard.web.differences import differences
-from dashboard.web.formatting import counted
+from dashboard.queries.totals import Total
+from dashboard.web.action_page import TypedVote, action_page, outcome_sentence
+from dashboard.web.context import actor, read, requires
+from dashboard.web.formatting import counted, person_zone
 from dashboard.web.labels import label
-from dashboard.web.lists import chips, field, paged
+from dashboard.web.lists import chips, field, flag_word, moment_word, paged
 
 blueprint = Blueprint("actions", __name__, url_prefix="/actions")
 
@@ -26,15 +38,22 @@ NAMES: dict[str, LazyString] = {
     "state": lazy_gettext("State"),
     "outcome": lazy_gettext("Outcome"),
     "requested_by": lazy_gettext("Asked by"),
+    "waiting": lazy_gettext("Waits for"),
+    "type": lazy_gettext("Type"),
+    "reason_code": lazy_gettext("Reason"),
+    "since": lazy_gettext("Asked from"),
+    "until": lazy_gettext("Asked before"),
+    "voter": lazy_gettext("Decided by"),
+    "vote": lazy_gettext("Vote"),
+    "reviewed": lazy_gettext("Only what you review"),
 }
-KINDS = {"action": "action", "state": "action_state", "outcome": "outcome"}
-SENTENCES: dict[str | None, LazyString] = {
-    "to_verify": lazy_gettext("Asked; the effect is still to be verified."),
-    "verified": lazy_gettext("Verified: a later check found the effect."),
-    "no_effect": lazy_gettext("A later check found no effect."),
-    "duplicated": lazy_gettext("A later check found the effect twice."),
-    None: lazy_gettext("Done here; nothing was asked of the destination."),
-}
+KINDS = {name: name for name in ("action", "outcome", "reason_code", "vote")} | {"state": "action_state"}
+EVERY_REASON = tuple(dict.fromkeys(code for codes in REASON_CODES.values() for code in codes))
+LONGEST_NAME = 64
+# What a figure of a report asks for, and the form of the filters does not.
+KEPT = ("type", "reason_code", "since", "until", "voter", "vote", "reviewed")
+
+blueprint.add_app_template_filter(outcome_sentence, "outcome_sentence")
 
 
 @blueprint.get("")
@@ -42,21 +61,26 @@ SENTENCES: dict[str | None, LazyString] = {
 def index() -> str:
     """List the actions within the person's grants, newest first."""
     asking = actor()
-    visible = scopes(asking.grants, Permission.BROWSE)
-    filters, position = _filter(request.args, me=asking.id), parse_position(request.args)
+    reviewed = parse_flag(request.args, "reviewed")
+    visible = scopes(asking.grants, Permission.AUDIT_SCOPE if reviewed else Permission.BROWSE)
+    filters, position = _filter(request.args, asking), parse_position(request.args)
     with read() as session:
         page = queries.list_actions(session, filters, scopes=visible, position=position)
         total = queries.count_actions(session, filters, scopes=visible)
+        looks_at = _looks(session, filters, asking)
     return render_template(
         "actions/index.html",
         **paged(page, position),
         total=ngettext("%(count)s action", "%(count)s actions", total.value, count=counted(total)),
         chips=chips(request.args, names=NAMES, word=_word),
         fields=[
-            field(name, options, names=NAMES, word=_word)
+            field(name, options, names=NAMES, word=_option)
             for name, options in (("action", ActionName), ("state", STATES), ("outcome", OUTCOMES))
         ],
         people=_people(request.args),
+        waiting=_waiting(request.args),
+        kept=[(name, value) for name in KEPT for value in request.args.getlist(name) if value],
+        looks_at=looks_at,
     )
 
 
@@ -64,36 +88,43 @@ def index() -> str:
 @requires(Permission.BROWSE)
 def show(number: int) -> str:
     """Show one action: the evidence it rests on, and what was known when it was decided."""
-    with read() as session:
-        found = queries.get_action(session, number, scopes=scopes(actor().grants, Permission.BROWSE))
-    snapshot = found.Action.snapshot
-    hidden = policies().of(found.Action.type).hiding(snapshot.get("expected"), snapshot.get("actual"))
-    return render_template(
-        "actions/show.html",
-        found=found,
-        action=found.Action,
-        operation=found.Operation,
-        snapshot=snapshot,
-        verdict_at=datetime.fromisoformat(snapshot["verdict_at"]) if snapshot.get("verdict_at") else None,
-        compared=differences(snapshot.get("expected"), snapshot.get("actual"), hidden=hidden),
-    )
+    return action_page(number, TypedVote())
 
 
-@blueprint.app_template_filter("outcome_sentence")
-def outcome_sentence(action: Any) -> str:
-    """Say whether an action is verified; never that it is done where it was only asked for."""
-    if action.state == "proposed":
-        return str(gettext("Proposed; nothing is done until it is approved."))
-    return str(SENTENCES.get(action.outcome) or label("outcome", action.outcome))
-
-
-def _filter(args: Args, *, me: str) -> ActionFilter:
+def _filter(args: Args, asking: Actor) -> ActionFilter:
+    waiting = parse_choice_set(args, "waiting", (ME,))
     return ActionFilter(
         actions=parse_choice_set(args, "action", ActionName),
         states=parse_choice_set(args, "state", STATES),
         outcomes=parse_choice_set(args, "outcome", OUTCOMES),
-        requested_by=parse_person(args, "requested_by", me=me),
+        requested_by=parse_person(args, "requested_by", me=asking.id),
+        waiting_for=asking if waiting else None,
+        types=parse_text_set(args, "type", maximum=LONGEST_NAME),
+        reasons=parse_choice_set(args, "reason_code", EVERY_REASON),
+        since=parse_moment(args, "since", zone=person_zone()),
+        until=parse_moment(args, "until", zone=person_zone()),
+        voter=parse_person(args, "voter", me=asking.id),
+        votes=parse_choice_set(args, "vote", Vote),
     )
+
+
+def _waiting(args: Args) -> str:
+    """Whom the listed actions wait for, kept by the form of the filters."""
+    return ME if args.get("waiting") == ME else ""
+
+
+def _looks(session: Session, filters: ActionFilter, asking: Actor) -> list[tuple[str, str, Total, bool]]:
+    """The looks a day begins with: what waits for oneself, what waits for anybody, what is not proven yet."""
+    visible = scopes(asking.grants, Permission.BROWSE)
+    named: tuple[tuple[str, dict[str, Any], ActionFilter], ...] = (
+        (gettext("Wait for you"), {"waiting": ME}, ActionFilter(waiting_for=asking)),
+        (gettext("Wait for approval"), {"state": "proposed"}, ActionFilter(states=frozenset({"proposed"}))),
+        (gettext("To be verified"), {"outcome": "to_verify"}, ActionFilter(outcomes=frozenset({"to_verify"}))),
+    )
+    return [
+        (name, url_for("actions.index", **query), queries.count_actions(session, look, scopes=visible), look == filters)
+        for name, query, look in named
+    ]
 
 
 def _people(args: Args) -> list[tuple[str, str]]:
@@ -103,7 +134,15 @@ def _people(args: Args) -> list[tuple[str, str]]:
     return people if who in {"", ME} else [*people, (who, who)]
 
 
-def _word(name: str, value: str) -> str:
-    if name == "requested_by":
-        return str(gettext("me")) if value == ME else value
+def _option(name: str, value: str) -> str:
     return label(KINDS[name], value)
+
+
+def _word(name: str, value: str) -> str | None:
+    if name in {"requested_by", "waiting", "voter"}:
+        return str(gettext("me")) if value == ME else value
+    if name in {"since", "until"}:
+        return moment_word(name)
+    if name == "reviewed":
+        return flag_word(value)
+    return label(KINDS[name], value) if name in KINDS else visible(value)

@@ -1,11 +1,12 @@
 """Check now: ask the destination about one operation because a person wants to know."""
 
-from flask import Blueprint, flash, redirect, url_for
+from flask import Blueprint, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 
+from dashboard.domain.actions import ActionName
 from dashboard.domain.permissions import Permission, allows
-from dashboard.domain.states import State
+from dashboard.domain.states import State, known
 from dashboard.models import Operation
 from dashboard.services import reconciliation
 from dashboard.web.context import actor, database, policies, requires
@@ -40,4 +41,13 @@ def check(operation_id: str) -> ResponseReturnValue:
     if not found.applied:
         told = gettext("%(told)s This type is only observed: nothing was changed.", told=told)
     flash(told, TONES.get(found.verdict, "info"))
-    return redirect(url_for("operations.show", operation_id=operation_id), 303)
+    return redirect(_then(operation_id), 303)
+
+
+def _then(operation_id: str) -> str:
+    """Where the person was: the preview of an action, the action that waits for a vote, or the operation."""
+    if action := known(ActionName, request.form.get("then")):
+        return url_for("operation_actions.preview", operation_id=operation_id, action=action.value)
+    if number := request.form.get("then_action", type=int):
+        return url_for("actions.show", number=number)
+    return url_for("operations.show", operation_id=operation_id)

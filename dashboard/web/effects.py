@@ -96,7 +96,7 @@ def _compensate(preview: Preview, _policies: Policies) -> Iterator[Effect]:
         gettext(
             "A new operation is created, “%(type)s”: %(what)s, to be done within %(deadline)s:",
             type=type_name(planned.type),
-            what=_what(row),
+            what=_what(row, part=planned.amount),
             deadline=duration(planned.deadline),
         ),
         planned.operation_id,
@@ -140,10 +140,11 @@ def _reopen(preview: Preview, _policies: Policies) -> Iterator[Effect]:
     yield Effect(gettext("It shows among the exceptions until an operator decides."))
 
 
-def _what(row: Operation) -> str:
-    if row.amount is None:
+def _what(row: Operation, *, part: str | None = None) -> str:
+    amount = part or row.amount
+    if amount is None:
         return entity_name(row)
-    return str(gettext("%(amount)s for %(entity)s", amount=money(row.amount, row.currency), entity=entity_name(row)))
+    return str(gettext("%(amount)s for %(entity)s", amount=money(amount, row.currency), entity=entity_name(row)))
 
 
 def _nothing_sent(preview: Preview) -> Effect:

@@ -1,12 +1,18 @@
 """The main navigation: the screens a person may open, in the order of the day's work."""
 
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
 from flask import Flask, current_app, request
 from flask_babel import LazyString, lazy_gettext
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
 
 from dashboard.db import clock
-from dashboard.domain.permissions import Permission, holds, scopes
+from dashboard.domain.permissions import Actor, Permission, holds, scopes
+from dashboard.domain.states import ActorKind
 from dashboard.queries.figures import exceptions_waiting
+from dashboard.queries.proposals import count_waiting
 from dashboard.services.users import Person
 from dashboard.web import context
 
@@ -20,6 +26,7 @@ ITEMS: tuple[tuple[str, LazyString, Permission], ...] = (
     ("/outbox", lazy_gettext("Outbox"), Permission.BROWSE),
     ("/policies", lazy_gettext("Policies"), Permission.BROWSE),
     ("/audit", lazy_gettext("Audit"), Permission.AUDIT_OWN),
+    ("/reports", lazy_gettext("Reports"), Permission.AUDIT_SCOPE),
     ("/admin/users", lazy_gettext("People"), Permission.ADMINISTER),
     ("/admin/tokens", lazy_gettext("Tokens"), Permission.ADMINISTER),
 )
@@ -50,17 +57,29 @@ def home(person: Person | None = None) -> str:
 
 
 def _count(path: str) -> int | None:
-    """How many exceptions wait; nothing where there are none, and where an error page must do without the database."""
+    """How much waits there; nothing where nothing does, and where an error page must do without the database."""
     person = context.person()
-    if path != "/exceptions" or person is None:
+    if path not in COUNTS or person is None:
         return None
-    visible = scopes(person.grants, Permission.BROWSE)
     try:
         with context.read() as session:
-            return exceptions_waiting(session, scopes=visible, now=clock(session)) or None
+            return COUNTS[path](session, person, clock(session)) or None
     except SQLAlchemyError:
-        current_app.logger.warning("the exceptions were not counted", exc_info=True)
+        current_app.logger.warning("what waits at %s was not counted", path, exc_info=True)
         return None
+
+
+def _exceptions(session: Session, person: Person, now: datetime) -> int:
+    return exceptions_waiting(session, scopes=scopes(person.grants, Permission.BROWSE), now=now)
+
+
+def _approvals(session: Session, person: Person, now: datetime) -> int:
+    if not holds(person.grants, Permission.APPROVE):
+        return 0
+    return count_waiting(session, Actor(ActorKind.USER, person.email, person.grants), now=now)
+
+
+COUNTS: Mapping[str, Callable[[Session, Person, datetime], int]] = {"/exceptions": _exceptions, "/actions": _approvals}
 
 
 def _may(person: Person | None, permission: Permission) -> bool:

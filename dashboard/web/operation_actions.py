@@ -26,7 +26,7 @@ from dashboard.web.wording import by_field
 
 blueprint = Blueprint("operation_actions", __name__, url_prefix="/operations")
 
-FIELDS = ("reason_code", "note", "reference")
+FIELDS = ("reason_code", "amount", "note", "reference")
 REVISION = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
@@ -40,6 +40,7 @@ class Typed:
     reason_code: str = ""
     note: str = ""
     reference: str = ""
+    amount: str = ""
     revision: int | None = None
     problems: Mapping[str, str] | None = None
     lost: LostRaceError | None = None
@@ -87,6 +88,7 @@ def _form(key: str) -> ActionForm:
         reason_code=request.form.get("reason_code"),
         note=request.form.get("note"),
         reference=request.form.get("reference"),
+        amount=request.form.get("amount"),
     )
 
 
@@ -106,6 +108,7 @@ def _typed(
         reason_code=request.form.get("reason_code", ""),
         note=request.form.get("note", ""),
         reference=request.form.get("reference", ""),
+        amount=request.form.get("amount", ""),
         revision=revision,
         problems=problems,
         lost=lost,
@@ -129,6 +132,8 @@ def _page(asked: ActionRequest, typed: Typed, *, status: int = 200) -> ResponseR
         effects=effects(shown, policies=policies()),
         warning=warning(shown),
         freshness=policies().freshness_of(shown.operation.type),
+        expires=policies().of(shown.operation.type).approvals.expires,
+        partial=shown.compensation is not None and policies().of(shown.operation.type).partial,
         reasons=[(code, label("reason_code", code)) for code in shown.reasons],
         typed=typed,
         problems=typed.problems or {},
@@ -149,6 +154,7 @@ def _refused(asked: ActionRequest, refusal: OperationsError, typed: Typed) -> Re
         operation=operation,
         action=asked.action.value,
         why=why_not(refusal),
+        claimed=refusal.code == "claimed",
         typed=typed,
         possible=possible(offered),
         impossible=impossible(offered),

@@ -21,7 +21,9 @@ from dashboard.queries.history import Probe, event_of, last_probe
 from dashboard.queries.reveals import revealed_fields, reveals_of
 from dashboard.services import notes
 from dashboard.services.actions import find
+from dashboard.services.claims import is_held
 from dashboard.services.offers import offers
+from dashboard.web.claims import holding
 from dashboard.web.context import actor, database, policies, read, requires
 from dashboard.web.differences import Difference, checked_differences
 from dashboard.web.naming import operation_title, versioned_entity
@@ -102,6 +104,7 @@ def _page(operation_id: str, *, note: str = "", problem: str = "", came_back: bo
         sentence=tell(_told(operation, detail, compared, now=now)),
         why=_why(operation, now=now),
         detail=detail,
+        holding=holding(operation, held=is_held(operation, now=now)),
         compared=compared,
         revealed=revealed,
         reveals=reveals,

@@ -18,8 +18,9 @@ SUPPORT = Grant(Role.SUPPORT)
 
 
 def add(database: Database, **values: Any) -> str:
-    """Add an operation in review, unless told otherwise, and give its id."""
-    return transact(database, lambda session: factories.operation(session, **values).operation_id)
+    """Add an operation in review, its effect proven absent, unless told otherwise, and give its id."""
+    given = {**factories.proven_absent(), **values}
+    return transact(database, lambda session: factories.operation(session, **given).operation_id)
 
 
 def form_of(page: str) -> dict[str, str]:

@@ -101,13 +101,21 @@ def test_what_is_no_longer_possible_is_explained_and_the_text_given_back(sqlite_
     assert "changed it just now" in page
 
 
-def test_support_may_not_execute_and_is_told_what_is_possible(sqlite_database: Database) -> None:
-    browser, operation_id = browser_on(sqlite_database, SUPPORT), add(sqlite_database, state="awaiting_confirmation")
-    answer = browser.send(f"/operations/{operation_id}/close", idempotency_key="k", revision="1", **EVIDENCE)
+def test_support_proposes_and_is_told_that_nothing_is_done(sqlite_database: Database) -> None:
+    browser, operation_id = browser_on(sqlite_database, SUPPORT), add(sqlite_database)
+    answer = ask(browser, operation_id, "close", reason_code="cancelled")
+    assert answer.status_code == 303
+    assert "Proposed: it waits for approval. Nothing was done yet." in content(browser.page(answer.location))
+    assert row_of(sqlite_database, operation_id).state == "manual_review"
+
+
+def test_support_may_not_reopen_and_is_told_what_is_possible(sqlite_database: Database) -> None:
+    browser, operation_id = browser_on(sqlite_database, SUPPORT), add(sqlite_database, state="confirmed")
+    answer = browser.send(f"/operations/{operation_id}/reopen", idempotency_key="k", revision="1", **EVIDENCE)
     assert answer.status_code == 403
     assert factories.NOTE in content(parse(answer.text))
-    assert f'href="/operations/{operation_id}/escalate"' in answer.text
-    assert stored(sqlite_database) == NOTHING | {"refused": 1}
+    assert f'href="/operations/{operation_id}#add-note"' in answer.text
+    assert row_of(sqlite_database, operation_id).revision == 1
 
 
 @pytest.mark.parametrize("action", ["requeue", "notes"])

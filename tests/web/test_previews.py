@@ -69,11 +69,24 @@ def test_while_an_effect_is_being_undone_it_is_not_made_again(browser: PageClien
         assert "A compensation is under way: op-a~compensation-1." in content(parse(answer.text))
 
 
-def test_an_effect_that_exists_is_a_high_risk(browser: PageClient, sqlite_database: Database) -> None:
+def test_an_effect_that_exists_is_confirmed_instead(browser: PageClient, sqlite_database: Database) -> None:
     operation_id = add(sqlite_database, verdict="correct", verdict_at=factories.NOW)
-    page = content(browser.page(f"/operations/{operation_id}/requeue"))
-    assert "Duplication risk High The effect exists already: doing it again would make it twice." in page
-    assert "Fresh proof is missing" in page
+    answer = browser.get(f"/operations/{operation_id}/requeue")
+    assert (answer.status_code, heading(answer)) == (409, "Requeue: not possible")
+    assert "sending it again would make it twice. Confirm it instead." in content(parse(answer.text))
+    assert f'href="/operations/{operation_id}/confirm"' in answer.text
+
+
+def test_without_fresh_proof_the_preview_says_what_is_missing_and_who_must_agree(
+    browser: PageClient, sqlite_database: Database
+) -> None:
+    operation_id = add(sqlite_database, verdict="ambiguous", verdict_at=factories.NOW)
+    page = browser.page(f"/operations/{operation_id}/requeue")
+    assert "Fresh proof is missing The last check did not prove that the effect is absent." in content(page)
+    assert "Nothing happens until 1 other person has approved it." in content(page)
+    assert [option.get("value") for option in page.iter("option")] == ["", "override"]
+    buttons = [text_of(button) for button in page.iter("button")]
+    assert f"Propose: Requeue {operation_id}" in buttons
 
 
 def test_the_button_repeats_the_verb_and_the_object(browser: PageClient, sqlite_database: Database) -> None:
@@ -97,13 +110,11 @@ def test_what_the_state_forbids_is_explained_with_what_it_allows(
     assert f'href="/operations/{operation_id}/escalate"' in answer.text
 
 
-def test_support_learns_that_operators_decide(sqlite_database: Database) -> None:
+def test_support_learns_that_it_proposes_and_operators_decide(sqlite_database: Database) -> None:
     operation_id = add(sqlite_database, state="retry_scheduled")
-    answer = browser_on(sqlite_database, SUPPORT).get(f"/operations/{operation_id}/close")
-    assert answer.status_code == 403
-    assert "Operators decide this; your role does not." in content(parse(answer.text))
-    assert f'href="/operations/{operation_id}/escalate"' in answer.text
-    assert f'href="/operations/{operation_id}#add-note"' in answer.text
+    page = content(browser_on(sqlite_database, SUPPORT).page(f"/operations/{operation_id}/close"))
+    assert "Somebody else must agree first" in page
+    assert "Your role proposes; operators decide." in page
 
 
 def test_only_managers_reopen(sqlite_database: Database) -> None:
