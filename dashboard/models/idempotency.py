@@ -12,11 +12,13 @@ from dashboard.models.record import INNODB, Record, RowId
 
 UNSETTLED_SQL = "CASE WHEN state IN ('processing', 'pending') THEN 1 END"
 CONFLICTED_SQL = "CASE WHEN conflict_count > 0 THEN 1 END"
+REPLAYED_SQL = "CASE WHEN replay_count > 0 THEN 1 END"
+FAILED_SQL = "CASE WHEN state = 'failed' THEN 1 END"
 KEPT_SQL = "CASE WHEN state IN ('completed', 'failed') AND purged_at IS NULL THEN 1 END"
 
 
 class IdempotencyRecord(Record):
-    """A request key in its scope.
+    """A request key in its scope; generated columns mark what lists look for.
 
     `is_open` is 1 until the outcome is known; `conflicted` is 1 once another body came under the key;
     `kept` is 1 from then until its answer is purged. What is left then is a tombstone: no body, no headers, no
@@ -54,6 +56,8 @@ class IdempotencyRecord(Record):
     expires_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
     purged_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
     kept: Mapped[int | None] = mapped_column(SmallInteger, Computed(KEPT_SQL, persisted=True))
+    replayed: Mapped[int | None] = mapped_column(SmallInteger, Computed(REPLAYED_SQL, persisted=True))
+    failed: Mapped[int | None] = mapped_column(SmallInteger, Computed(FAILED_SQL, persisted=True))
 
 
 class IdempotencyConflict(Record):

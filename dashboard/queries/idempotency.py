@@ -2,25 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, func, literal_column, select
 from sqlalchemy.orm import Session, defer
 
 from dashboard.domain.errors import NotFoundError
-from dashboard.domain.keys import UNSETTLED
+from dashboard.domain.keys import UNSETTLED, KeyState
 from dashboard.domain.permissions import Scope
-from dashboard.models import IdempotencyRecord, Operation
+from dashboard.models import IdempotencyConflict, IdempotencyRecord, Operation
 from dashboard.queries import keyset, totals
 from dashboard.queries.keyset import Page, Position, Sort
 from dashboard.queries.scoping import in_scope
 
 # Enough for 4,000 characters of any script, and one cut in two.
 READ_BYTES = 16_003
+CONFLICTS_SHOWN = 100
 
 _Record = IdempotencyRecord
 _IS_OPEN: ColumnElement[bool] = literal_column("idempotency_records.is_open = 1")
 CONFLICTED: ColumnElement[bool] = literal_column("idempotency_records.conflicted = 1")
+_REPLAYED: ColumnElement[bool] = literal_column("idempotency_records.replayed = 1")
+_FAILED: ColumnElement[bool] = literal_column("idempotency_records.failed = 1")
 
 NEWEST = Sort("newest", _Record.created_at, _Record.id, descending=True, read=keyset.read_time)
 
@@ -38,18 +42,31 @@ COLUMNS = (
     _Record.created_at,
     _Record.completed_at,
     _Record.expires_at,
+    _Record.purged_at,
 )
 
 
 @dataclass(frozen=True)
 class RecordFilter:
-    """What a list of records is narrowed to; `conflicts` keeps those under which another body came."""
+    """What a list of records is narrowed to.
+
+    `conflicts` keeps those under which another body came, `replayed` those whose answer was sent again; `silent_at`
+    those whose worker's lease was over by then, `waiting_since` those that were pending and made before.
+    """
 
     states: frozenset[str] = frozenset()
     tenants: frozenset[str] = frozenset()
     operations: frozenset[str] = frozenset()
     conflicts: bool = False
+    replayed: bool = False
+    silent_at: datetime | None = None
+    waiting_since: datetime | None = None
     key: str | None = None
+
+    @property
+    def open_only(self) -> bool:
+        """Whether only unsettled records can fit."""
+        return bool(self.silent_at or self.waiting_since or (self.states and self.states <= UNSETTLED))
 
 
 class Choices(NamedTuple):
@@ -86,8 +103,8 @@ def list_records(session: Session, filters: RecordFilter, *, scopes: Sequence[Sc
 def count_records(session: Session, filters: RecordFilter, *, scopes: Sequence[Scope]) -> totals.Total:
     """How many rows the list has: exact for the unsettled and the conflicted, capped otherwise."""
     statement: Select[*tuple[Any, ...]] = select(_Record.id).where(*_conditions(filters, scopes=scopes))
-    bounded = filters.conflicts or bool(filters.states and filters.states <= UNSETTLED)
-    return totals.exact(session, statement) if bounded else totals.capped(session, statement)
+    exact = filters.conflicts or filters.open_only
+    return totals.exact(session, statement) if exact else totals.capped(session, statement)
 
 
 def choices(session: Session, *, scopes: Sequence[Scope]) -> Choices:
@@ -123,6 +140,16 @@ def operation_of(session: Session, record: IdempotencyRecord, *, scopes: Sequenc
     return session.scalar(named.where(in_scope(scopes)))
 
 
+def conflicts_of(session: Session, record: IdempotencyRecord) -> Sequence[Any]:
+    """When other content came under the key, which fields differed, and from whom; the newest hundred."""
+    conflict = IdempotencyConflict
+    columns = (conflict.at, conflict.fields, conflict.actor_id, conflict.correlation_id)
+    newest = (conflict.at.desc(), conflict.id.desc())
+    return session.execute(
+        select(*columns).where(conflict.record_id == record.id).order_by(*newest).limit(CONFLICTS_SHOWN)
+    ).all()
+
+
 def records_of(session: Session, operation: Operation) -> Sequence[Any]:
     """The records that belong to an operation: bound to its id, or under its key in its scope; at most ten."""
     bound = select(_Record.id).where(_Record.operation_id == operation.operation_id, _Record.tenant == operation.tenant)
@@ -140,17 +167,24 @@ def records_of(session: Session, operation: Operation) -> Sequence[Any]:
 
 
 def _conditions(filters: RecordFilter, *, scopes: Sequence[Scope]) -> list[ColumnElement[bool]]:
+    among = (
+        (_Record.state, filters.states),
+        (_Record.tenant, filters.tenants),
+        (_Record.operation, filters.operations),
+    )
+    marks = (
+        (filters.open_only, _IS_OPEN),
+        (filters.states == {KeyState.FAILED}, _FAILED),
+        (filters.conflicts, CONFLICTED),
+        (filters.replayed, _REPLAYED),
+    )
     found = [in_scope(scopes, tenant=_Record.tenant, type=_Record.operation)]
-    if filters.states:
-        found.append(_Record.state.in_(sorted(filters.states)))
-        if filters.states <= UNSETTLED:
-            found.append(_IS_OPEN)
-    if filters.tenants:
-        found.append(_Record.tenant.in_(sorted(filters.tenants)))
-    if filters.operations:
-        found.append(_Record.operation.in_(sorted(filters.operations)))
-    if filters.conflicts:
-        found.append(CONFLICTED)
+    found += [column.in_(sorted(values)) for column, values in among if values]
+    found += [mark for wanted, mark in marks if wanted]
+    if filters.silent_at:
+        found += [_Record.state == KeyState.PROCESSING.value, _Record.lease_until <= filters.silent_at]
+    if filters.waiting_since:
+        found += [_Record.state == KeyState.PENDING.value, _Record.created_at < filters.waiting_since]
     if filters.key:
         found.append(_Record.key == filters.key)
     return found
