@@ -22,6 +22,7 @@ COMMANDS = {
     "import": "importing:import_",
     "user": "users:user",
     "token": "tokens:token",
+    "action": "actions:action",
     "audit": "audit:audit",
     "policy": "policy:policy",
     "worker": "worker:worker",
