@@ -20,6 +20,7 @@ SENTENCES: Mapping[str, LazyString] = {
     ),
     "note_too_long": lazy_gettext("The note has %(length)s characters; at most %(maximum)s fit."),
     "reference_too_long": lazy_gettext("The reference has %(length)s characters; at most %(maximum)s fit."),
+    "month_invalid": lazy_gettext("This is no month: choose one from the list."),
     "field_not_masked": lazy_gettext("Choose one of the masked fields in the list."),
     "export_too_large": lazy_gettext(
         "An export on screen has at most %(maximum)s entries. Give a shorter time, or use `dashboard audit export`."
