@@ -1,6 +1,7 @@
 """Settings from the environment; bad values stop the start with one clear line each."""
 
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
@@ -30,6 +31,13 @@ class Settings(BaseSettings):
     session_idle_minutes: int = Field(default=60, ge=1, le=1440)
     session_absolute_hours: int = Field(default=12, ge=1, le=168)
     statement_timeout_seconds: int = Field(default=10, ge=1, le=300)
+    public_url: str = Field(default="", pattern=r"^(https?://[^\s]+)?$")
+    smtp_host: str | None = None
+    smtp_port: int = Field(default=587, ge=1, le=65535)
+    smtp_security: Literal["starttls", "tls", "none"] = "starttls"
+    smtp_from: str = Field(default="dashboard@localhost", pattern=r"^[^@\s]+@[^@\s]+$")
+    smtp_user: str | None = None
+    smtp_password: SecretStr | None = None
     audit_key: SecretStr | None = None
     audit_public_keys: str = Field(default="", pattern=r"^([0-9a-fA-F]{64}([, ]+|$))*$")
     local_sign_in: bool = True

@@ -4,6 +4,7 @@ import logging
 
 import click
 
+from dashboard.adapters.mail import mail_server
 from dashboard.cli.errors import FINDINGS
 from dashboard.cli.setup import ready_database
 from dashboard.cli.stopping import stopping_gently
@@ -41,7 +42,15 @@ def worker(context: click.Context, *, handlers: str | None, once: bool, concurre
     with ready_database(settings):
         database = Database(settings.database_url, pool_size=concurrency + len(work.PIECES))
     with stopping_gently() as stopping:
-        working = work.Context(policies, worker_actor(), registry, concurrency, stop=stopping.stop)
+        working = work.Context(
+            policies,
+            worker_actor(),
+            registry,
+            concurrency,
+            stop=stopping.stop,
+            mail=mail_server(settings),
+            public_url=settings.public_url,
+        )
         click.echo(f"Working as {working.actor.id}, sending {', '.join(sorted(registry.types)) or 'nothing'}.")
         with working.relay:
             run = work.run_once if once else work.run

@@ -238,22 +238,22 @@ def _follow_up(session: Session, confirmed: Sequence[Operation], *, now: datetim
     if not confirmed:
         return
     numbers = [operation.id for operation in confirmed]
-    _verify(session, Action.operation_id.in_(numbers), Action.action == ActionName.REQUEUE.value)
+    _verify(session, Action.operation_id.in_(numbers), Action.action == ActionName.REQUEUE.value, now=now)
     for operation in confirmed:
         if operation.parent_id is not None:
             _compensate_parent(session, operation, now=now)
 
 
-def _verify(session: Session, *which: ColumnElement[bool]) -> None:
+def _verify(session: Session, *which: ColumnElement[bool], now: datetime) -> None:
     """What a person asked for has had its effect: the action is no longer to be verified."""
     waiting = Action.outcome == TO_VERIFY
-    session.connection().execute(update(Action).where(waiting, *which).values(outcome=VERIFIED))
+    session.connection().execute(update(Action).where(waiting, *which).values(outcome=VERIFIED, verified_at=now))
 
 
 def _compensate_parent(session: Session, child: Operation, *, now: datetime) -> None:
     """A confirmed compensation ends the operation it was asked for, if that still waits for it."""
     asked = session.scalar(select(Action).where(Action.child_id == child.id))
-    _verify(session, Action.child_id == child.id)
+    _verify(session, Action.child_id == child.id, now=now)
     parent = session.get_one(Operation, child.parent_id, with_for_update=True, populate_existing=True)
     if asked is None or parent.state != State.MANUAL_REVIEW:
         return

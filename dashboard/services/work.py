@@ -16,13 +16,14 @@ from datetime import timedelta
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
+from dashboard.adapters.mail import MailServer
 from dashboard.db import Database, clock, transact
 from dashboard.domain.errors import LostRaceError
 from dashboard.domain.permissions import Actor
 from dashboard.domain.policy import Policies
 from dashboard.domain.states import ActorKind
 from dashboard.domain.work import Work
-from dashboard.services import evidence_looks, leases, reconciliation, recording, retention
+from dashboard.services import evidence_looks, leases, mailing, proposals, reconciliation, recording, retention
 from dashboard.services.asking import Circuit
 from dashboard.services.attempts import Outcome, Unsent
 from dashboard.services.handlers import Handlers
@@ -73,6 +74,8 @@ class Context:
     pace: Pace = field(default_factory=Pace)
     circuit: Circuit = field(default_factory=Circuit)
     relay: Relay = field(default_factory=Relay)
+    mail: MailServer | None = None
+    public_url: str = ""
 
     @property
     def reconciler(self) -> Actor:
@@ -149,6 +152,18 @@ def purge_expired(database: Database, context: Context) -> bool:
     return bool(purged)
 
 
+def end_lapsed(database: Database, context: Context) -> bool:
+    """End the proposals that no longer stand."""
+    return proposals.sweep(database, policies=context.policies)
+
+
+def tell_approvers(database: Database, context: Context) -> bool:
+    """Mail those who can approve what was proposed, where a server for mail is set up."""
+    if context.mail is None:
+        return False
+    return mailing.tell_approvers(database, server=context.mail, public_url=context.public_url)
+
+
 PIECES: tuple[Piece, ...] = (
     Piece("policies", remember_policies, every=3600.0),
     Piece("rescue", rescue_lost),
@@ -156,6 +171,8 @@ PIECES: tuple[Piece, ...] = (
     Piece("reconcile", reconcile, every=2.0),
     Piece("publish", publish),
     Piece("evidence", judge_evidence, every=10.0),
+    Piece("proposals", end_lapsed, every=10.0),
+    Piece("mail", tell_approvers, every=10.0),
     Piece("retention", purge_expired, every=3600.0),
 )
 

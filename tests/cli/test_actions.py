@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from dashboard.db import Database, reading, transact
 from dashboard.domain.actions import ActionName
-from dashboard.domain.permissions import Grant, Role
+from dashboard.domain.permissions import Actor, Grant, Role
 from dashboard.domain.policy import Policies
 from dashboard.domain.states import ActorKind
 from dashboard.models import AuditEntry, Operation
@@ -23,7 +23,7 @@ def proposed(ready: Database) -> int:
     """A closing that support has proposed; an operator could approve it."""
     for role in (Role.SUPPORT, Role.OPERATOR):
         actor = factories.actor(role)
-        system = factories.Actor(ActorKind.SYSTEM, "tests")
+        system = Actor(ActorKind.SYSTEM, "tests")
         users.add_user(ready, actor=system, email=actor.id, password=PASSWORD, grants=(Grant(role),))
     operation_id = transact(ready, lambda session: factories.operation(session, operation_id="op-1").operation_id)
     form = ActionForm("form-1", 1, "cancelled", factories.NOTE)

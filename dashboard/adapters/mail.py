@@ -1,0 +1,57 @@
+"""Mail over SMTP: plain text to one person at a time, never inside a transaction."""
+
+import smtplib
+import ssl
+from dataclasses import dataclass
+from email.message import EmailMessage
+
+from dashboard.config import Settings
+from dashboard.db import assert_outside_transaction
+
+TIMEOUT_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class MailServer:
+    """Where mail is handed over; `security` is `starttls`, `tls` or `none`."""
+
+    host: str
+    port: int
+    security: str
+    sender: str
+    user: str | None = None
+    password: str | None = None
+
+
+def mail_server(settings: Settings) -> MailServer | None:
+    """The server that the settings name; None where they name none, and then nobody gets mail."""
+    if not settings.smtp_host:
+        return None
+    password = settings.smtp_password.get_secret_value() if settings.smtp_password else None
+    return MailServer(
+        settings.smtp_host, settings.smtp_port, settings.smtp_security, settings.smtp_from, settings.smtp_user, password
+    )
+
+
+def send(server: MailServer, *, to: str, subject: str, text: str) -> None:
+    """Hand one message over; raises OSError or SMTPException where the server does not take it."""
+    assert_outside_transaction()
+    message = EmailMessage()
+    message["From"] = server.sender
+    message["To"] = to
+    message["Subject"] = subject
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(text)
+    with _connected(server) as connection:
+        if server.security == "starttls":
+            connection.starttls(context=ssl.create_default_context())
+        if server.user:
+            connection.login(server.user, server.password or "")
+        connection.send_message(message)
+
+
+def _connected(server: MailServer) -> smtplib.SMTP:
+    if server.security == "tls":
+        context = ssl.create_default_context()
+        return smtplib.SMTP_SSL(server.host, server.port, timeout=TIMEOUT_SECONDS, context=context)
+    return smtplib.SMTP(server.host, server.port, timeout=TIMEOUT_SECONDS)

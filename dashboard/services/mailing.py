@@ -1,0 +1,106 @@
+"""Mail about proposals to those who can approve them, sent by the worker and never inside a transaction."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from dashboard.adapters.mail import MailServer, send
+from dashboard.db import Database, clock, reading, transact
+from dashboard.domain.approval import Vote
+from dashboard.domain.permissions import Actor, Permission, allows
+from dashboard.domain.states import ActorKind
+from dashboard.domain.text import visible
+from dashboard.models import Action, Operation, User
+from dashboard.queries.proposals import standing
+from dashboard.services import approvals, grant_rows
+
+AT_ONCE = 20
+
+
+@dataclass(frozen=True)
+class Letter:
+    """What the people who can approve one proposal are told; it holds no words of people and no masked field."""
+
+    action_id: int
+    to: tuple[str, ...]
+    subject: str
+    text: str
+
+
+def tell_approvers(database: Database, *, server: MailServer, public_url: str) -> bool:
+    """Send what waits to be told, each proposal once; one whose mail was not taken is told again later.
+
+    Raises OSError or SMTPException where the server does not take it.
+    """
+    with reading(database) as session:
+        letters = list(_letters(session, public_url=public_url))
+    told = [_tell(database, letter, server) for letter in letters]
+    return any(told)
+
+
+def _letters(session: Session, *, public_url: str) -> Iterator[Letter]:
+    rows = session.execute(
+        select(Action, Operation)
+        .join(Operation, Operation.id == Action.operation_id)
+        .where(standing(clock(session)), Action.notified_at.is_(None))
+        .order_by(Action.id)
+        .limit(AT_ONCE)
+    ).all()
+    people = list(_people(session)) if rows else []
+    for stored, operation in rows:
+        to = tuple(who.id for who in people if _can_approve(stored, operation, who))
+        yield Letter(stored.id, to, _subject(stored, operation), _text(stored, operation, public_url=public_url))
+
+
+def _people(session: Session) -> Iterator[Actor]:
+    for user in session.scalars(select(User).where(User.disabled_at.is_(None)).order_by(User.id)).all():
+        yield Actor(ActorKind.USER, user.email, grant_rows.grants_of(session, user.id))
+
+
+def _can_approve(stored: Action, operation: Operation, who: Actor) -> bool:
+    needed = (Permission(name) for name in stored.special.split())
+    special = all(allows(who.grants, each, tenant=operation.tenant, type=operation.type) for each in needed)
+    return special and approvals.obstacle(stored, operation, actor=who, vote=Vote.APPROVE) is None
+
+
+def _tell(database: Database, letter: Letter, server: MailServer) -> bool:
+    if not transact(database, lambda session: _take(session, letter)):
+        return False
+    try:
+        for address in letter.to:
+            send(server, to=address, subject=letter.subject, text=letter.text)
+    except Exception:
+        transact(database, lambda session: _give_back(session, letter))
+        raise
+    return True
+
+
+def _take(session: Session, letter: Letter) -> bool:
+    """Of several workers one tells it."""
+    untold = update(Action).where(Action.id == letter.action_id, Action.notified_at.is_(None))
+    return session.connection().execute(untold.values(notified_at=clock(session))).rowcount == 1
+
+
+def _give_back(session: Session, letter: Letter) -> None:
+    session.connection().execute(update(Action).where(Action.id == letter.action_id).values(notified_at=None))
+
+
+def _subject(stored: Action, operation: Operation) -> str:
+    return f"Waits for approval: {stored.action} {operation.operation_id}"
+
+
+def _text(stored: Action, operation: Operation, *, public_url: str) -> str:
+    amount = stored.amount or operation.amount
+    until = f"{stored.expires_at:%Y-%m-%d %H:%M} UTC" if stored.expires_at else ""
+    lines = (
+        f"{visible(stored.requested_by)} proposes: {stored.action} {operation.operation_id}",
+        f"Type: {visible(operation.type)}, tenant: {visible(operation.tenant)}",
+        f"Amount: {amount} {operation.currency}" if amount else "",
+        f"Reason: {stored.reason_code}, duplication risk: {stored.risk}",
+        f"Approvals needed: {stored.needed}, until {until}",
+        "",
+        f"{public_url.rstrip('/')}/actions/{stored.id}",
+    )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,83 @@
+"""Notices: who can approve a proposal is told, by message and by mail, and nobody else."""
+
+import json
+import smtplib
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import select
+
+from dashboard.adapters.mail import MailServer
+from dashboard.db import Database, reading, transact
+from dashboard.domain.actions import ActionName
+from dashboard.domain.approval import Vote
+from dashboard.domain.permissions import Role
+from dashboard.domain.policy import Approvals, Policies, TypePolicy
+from dashboard.models import OutboxMessage
+from dashboard.services import approvals, mailing
+from dashboard.services.actions import ActionForm, ActionRequest, Performed, perform
+from tests import factories
+from tests.mail_server import Letters, receiving
+from tests.services.people import person
+
+TOLD = Policies(hash="a" * 64, types={"charge_order": TypePolicy(approvals=Approvals({"close": 1}, notify="hook"))})
+FORM = ActionForm("form-1", 1, "cancelled", "A note that nobody but us may read.")
+
+
+@pytest.fixture
+def letters() -> Iterator[Letters]:
+    with receiving() as found:
+        yield found
+
+
+def propose(database: Database, policies: Policies = TOLD) -> Performed:
+    operation_id = transact(database, lambda session: factories.operation(session).operation_id)
+    request = ActionRequest(person(database, Role.OPERATOR), operation_id, ActionName.CLOSE, policies)
+    return perform(database, request, FORM)
+
+
+def mail(database: Database, letters: Letters) -> bool:
+    server = MailServer("127.0.0.1", letters.port, "none", "dashboard@shop.example")
+    return mailing.tell_approvers(database, server=server, public_url="https://ops.shop.example")
+
+
+def test_a_proposal_and_its_end_are_announced_with_the_change_itself(database: Database) -> None:
+    proposed = propose(database)
+    approvals.decide(
+        database,
+        actor=person(database, Role.MANAGER),
+        action_id=proposed.action_id,
+        decision=Vote.REJECT,
+        note=factories.NOTE,
+        idempotency_key="vote-1",
+        policies=TOLD,
+    )
+    with reading(database) as session:
+        messages = session.scalars(select(OutboxMessage).order_by(OutboxMessage.id)).all()
+    assert [(each.sink, each.topic, json.loads(each.payload)["state"]) for each in messages] == [
+        ("hook", "approval.requested", "proposed"),
+        ("hook", "approval.ended", "rejected"),
+    ]
+    assert not any("nobody but us" in each.payload for each in messages)
+
+
+def test_who_can_approve_gets_one_mail_and_nobody_else(database: Database, letters: Letters) -> None:
+    proposed = propose(database)
+    for role, name in ((Role.MANAGER, "boss"), (Role.SUPPORT, "desk"), (Role.ADMIN, "root")):
+        person(database, role, name=f"{name}@shop.example")
+    person(database, Role.MANAGER, name="far@shop.example", tenant="shop-jp")
+    assert [mail(database, letters) for _ in range(2)] == [True, False]
+    [(to, text)] = letters.kept
+    assert to == "boss@shop.example"
+    assert f"https://ops.shop.example/actions/{proposed.action_id}" in text
+    assert "nobody but us" not in text
+
+
+def test_mail_that_is_not_taken_is_sent_later(sqlite_database: Database, letters: Letters) -> None:
+    propose(sqlite_database)
+    person(sqlite_database, Role.MANAGER)
+    letters.refuses = True
+    with pytest.raises(smtplib.SMTPException):
+        mail(sqlite_database, letters)
+    letters.refuses = False
+    assert (mail(sqlite_database, letters), len(letters.kept)) == (True, 1)
