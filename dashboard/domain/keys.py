@@ -29,6 +29,13 @@ class Resend(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Stuck(StrEnum):
+    """Why an unsettled record needs a look: its owner went silent, or its outcome has been unknown for long."""
+
+    SILENT = "silent"
+    LATE = "late"
+
+
 UNSETTLED = frozenset({KeyState.PROCESSING, KeyState.PENDING})
 
 

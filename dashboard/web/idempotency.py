@@ -1,20 +1,23 @@
 """Idempotency records: which keys wait for an outcome, and what a key's sender would get."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from flask import Blueprint, render_template, request, url_for
 from flask_babel import LazyString, gettext, lazy_gettext, ngettext
 from sqlalchemy.orm import Session
+from werkzeug.datastructures import MultiDict
 
 from dashboard.db import clock
-from dashboard.domain.keys import UNSETTLED, KeyState, is_stuck, resend
+from dashboard.domain.keys import PENDING_LONG, UNSETTLED, KeyState, Stuck, is_stuck, resend
 from dashboard.domain.masking import mask
 from dashboard.domain.permissions import Permission, Scope, scopes
 from dashboard.domain.redaction import redact
 from dashboard.domain.text import visible
 from dashboard.edge.filters import (
     Args,
+    parse_choice,
     parse_choice_set,
     parse_flag,
     parse_position,
@@ -41,7 +44,14 @@ NAMES: dict[str, LazyString] = {
     "operation": lazy_gettext("Operation"),
     "tenant": lazy_gettext("Tenant"),
     "conflicts": lazy_gettext("Only with conflicts"),
+    "replayed": lazy_gettext("Only replayed"),
+    "stuck": lazy_gettext("Needs a look"),
 }
+STUCK: dict[str, LazyString] = {
+    Stuck.SILENT: lazy_gettext("its owner went silent"),
+    Stuck.LATE: lazy_gettext("no outcome for an hour"),
+}
+FLAGS = ("conflicts", "replayed")
 
 
 @blueprint.get("")
@@ -49,13 +59,14 @@ NAMES: dict[str, LazyString] = {
 def index() -> str:
     """List the records within the person's grants, newest first."""
     visible_scopes = scopes(actor().grants, Permission.BROWSE)
-    filters, position = _filter(request.args), parse_position(request.args)
+    position = parse_position(request.args)
     with read() as session:
+        now = clock(session)
+        filters = _filter(request.args, now=now)
         page = queries.list_records(session, filters, scopes=visible_scopes, position=position)
         total = queries.count_records(session, filters, scopes=visible_scopes)
-        looks = _looks(session, filters, visible_scopes)
+        looks = _looks(session, filters, visible_scopes, now=now)
         offered = queries.choices(session, scopes=visible_scopes)
-        now = clock(session)
     return render_template(
         "idempotency/index.html",
         **paged(page, position),
@@ -82,6 +93,7 @@ def show(number: int) -> str:
     with read() as session:
         record = queries.get_record(session, number, scopes=visible_scopes)
         body = queries.body_of(session, number)
+        conflicts = queries.conflicts_of(session, record)
         operation = queries.operation_of(session, record, scopes=visible_scopes)
         now = clock(session)
         person = actor().id
@@ -101,6 +113,7 @@ def show(number: int) -> str:
         sentence=sentence_of(outcome, record),
         again=again(outcome, record),
         stuck=_is_stuck(record, now=now),
+        conflicts=conflicts,
         headers=headers_of(record.response_headers),
         body=text_of(body, masked=masked),
         resources=mask(redact(record.resource_ids), paths=masked),
@@ -113,23 +126,30 @@ def _is_stuck(record: Any, now: Any) -> bool:
     return is_stuck(record.state, lease_until=record.lease_until, created_at=record.created_at, now=now)
 
 
-def _filter(args: Args) -> RecordFilter:
+def _filter(args: Args, *, now: datetime) -> RecordFilter:
+    stuck = parse_choice(args, "stuck", Stuck)
     return RecordFilter(
         states=parse_choice_set(args, "state", KeyState),
         tenants=parse_text_set(args, "tenant", maximum=LONGEST_NAME),
         operations=parse_text_set(args, "operation", maximum=LONGEST_NAME),
         conflicts=parse_flag(args, "conflicts"),
+        replayed=parse_flag(args, "replayed"),
+        silent_at=now if stuck == Stuck.SILENT else None,
+        waiting_since=now - PENDING_LONG if stuck == Stuck.LATE else None,
         key=parse_text(args, "key", maximum=LONGEST_KEY),
     )
 
 
-def _looks(session: Session, filters: RecordFilter, visible_scopes: Sequence[Scope]) -> list[Look]:
-    unsettled, conflicted = RecordFilter(states=frozenset(UNSETTLED)), RecordFilter(conflicts=True)
-    looks: tuple[tuple[RecordFilter, str, dict[str, Any]], ...] = (
-        (RecordFilter(), gettext("All"), {}),
-        (unsettled, gettext("Unsettled"), {"state": sorted(UNSETTLED)}),
-        (conflicted, gettext("With conflicts"), {"conflicts": 1}),
+def _looks(session: Session, filters: RecordFilter, visible_scopes: Sequence[Scope], *, now: datetime) -> list[Look]:
+    looks: tuple[tuple[str, dict[str, Any]], ...] = (
+        (gettext("All"), {}),
+        (gettext("Unsettled"), {"state": sorted(UNSETTLED)}),
+        (gettext("Owner went silent"), {"stuck": Stuck.SILENT.value}),
+        (gettext("No outcome for an hour"), {"stuck": Stuck.LATE.value}),
+        (gettext("With conflicts"), {"conflicts": "1"}),
+        (gettext("Replayed"), {"replayed": "1"}),
     )
+    asked = [(words, parameters, _filter(MultiDict(parameters), now=now)) for words, parameters in looks]
     return [
         Look(
             url_for("idempotency.index", **parameters),
@@ -137,13 +157,15 @@ def _looks(session: Session, filters: RecordFilter, visible_scopes: Sequence[Sco
             queries.count_records(session, look, scopes=visible_scopes) if parameters else None,
             filters == look,
         )
-        for look, words, parameters in looks
+        for words, parameters, look in asked
     ]
 
 
 def _word(name: str, value: str) -> str:
+    if name == "stuck":
+        return str(STUCK[value])
     return label("key_state", value) if name == "state" else visible(value)
 
 
 def _chip_word(name: str, value: str) -> str | None:
-    return flag_word(value) if name == "conflicts" else _word(name, value)
+    return flag_word(value) if name in FLAGS else _word(name, value)

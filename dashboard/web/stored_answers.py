@@ -8,7 +8,7 @@ from typing import Any
 
 from flask_babel import gettext
 
-from dashboard.domain.keys import Resend
+from dashboard.domain.keys import KeyState, Resend
 from dashboard.domain.masking import mask_body
 from dashboard.domain.redaction import redact, redact_text
 from dashboard.domain.text import visible
@@ -34,13 +34,13 @@ def sentence_of(outcome: Resend, record: IdempotencyRecord) -> str:
     if outcome is Resend.REPLAY:
         words = gettext("the stored answer %(status)s is sent once more. Nothing is done again.", status=status)
     elif outcome is Resend.WITHOUT_ANSWER:
-        words = gettext("nothing is done again. The outcome is known, but no answer was stored to send.")
+        words = gettext(
+            "%(status)s, what became of it: no answer was stored. Nothing is done again.", status=_bare(record)
+        )
     elif outcome is Resend.EXPIRED:
         since = ago(record.expires_at) if record.expires_at else ""
         words = gettext(
-            "nothing is done again while this record is kept. Its answer expired %(since)s; "
-            "the key counts as new only once the record is gone.",
-            since=since,
+            "410, because its answer expired %(since)s. Nothing is done again: a key is never new twice.", since=since
         )
     elif outcome is Resend.IN_WORK:
         words = gettext("202, because the first request is still being worked on. Nothing is started a second time.")
@@ -58,14 +58,19 @@ def again(outcome: Resend, record: IdempotencyRecord) -> list[tuple[str, str, st
     status = NONE if record.response_status is None else str(record.response_status)
     told = {
         Resend.REPLAY: (status, gettext("The stored headers and body, marked Idempotent-Replayed: true.")),
-        Resend.WITHOUT_ANSWER: (status, gettext("That the request was dealt with before.")),
-        Resend.EXPIRED: (status, gettext("That the request was dealt with before; a host may have dropped the body.")),
+        Resend.WITHOUT_ANSWER: (_bare(record), gettext("What became of it: the state, ids and times of this record.")),
+        Resend.EXPIRED: ("410", gettext("That it was dealt with before, and the ids of this record; not its answer.")),
     }
     waiting = ("202", gettext("Location says where to ask for the outcome, Retry-After says when."))
     return [
         (str(gettext("The same")), *told.get(outcome, waiting)),
         (str(gettext("Anything else")), "409", gettext("idempotency_key_reused: the key was used for something else.")),
     ]
+
+
+def _bare(record: IdempotencyRecord) -> str:
+    """The status for an outcome without an answer, as the layer gives it."""
+    return "409" if record.state == KeyState.FAILED else "200"
 
 
 def headers_of(stored: object) -> list[tuple[str, str]]:

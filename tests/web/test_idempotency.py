@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from dashboard.db import Database, clock, transact
 from dashboard.domain.permissions import Grant, Role
-from dashboard.models import IdempotencyRecord
+from dashboard.models import IdempotencyConflict, IdempotencyRecord
 from tests import factories
 from tests.web.client import PageClient, text_of
 from tests.web.conftest import SignIn
@@ -77,6 +77,9 @@ def operator(sign_in: SignIn) -> PageClient:
         ("state=completed", "a"),
         ("state=failed", "d"),
         ("conflicts=1", "b"),
+        ("replayed=1", "a"),
+        ("stuck=silent", "c"),
+        ("stuck=late", "b"),
         ("key=a", "a"),
         ("key=A", ""),
         ("tenant=shop-jp", "c"),
@@ -86,8 +89,8 @@ def operator(sign_in: SignIn) -> PageClient:
 )
 def test_filters(sqlite_database: Database, operator: PageClient, query: str, found: str) -> None:
     ids = {
-        add(sqlite_database, key="a"): "a",
-        add(sqlite_database, key="b", state="pending", conflict_count=2, **UNSETTLED): "b",
+        add(sqlite_database, key="a", replay_count=1): "a",
+        add(sqlite_database, key="b", state="pending", conflict_count=2, created_at=-2 * HOUR, **UNSETTLED): "b",
         add(sqlite_database, key="c", state="processing", tenant="shop-jp", **UNSETTLED): "c",
         add(sqlite_database, key="d", state="failed", operation="refund_order"): "d",
     }
@@ -95,7 +98,56 @@ def test_filters(sqlite_database: Database, operator: PageClient, query: str, fo
     assert "".join(sorted(ids[number] for number in numbers(page))) == found
 
 
-@pytest.mark.parametrize("query", ["state=nonsense", "conflicts=maybe", "after=x", f"key={'k' * 256}", "tenant=%00"])
+def test_each_look_counts_exactly_the_rows_it_leads_to(sqlite_database: Database, operator: PageClient) -> None:
+    add(sqlite_database, key="replayed", replay_count=3)
+    add(sqlite_database, key="silent", state="processing", lease_until=-HOUR, conflict_count=1, **UNSETTLED)
+    add(sqlite_database, key="late", state="pending", created_at=-2 * HOUR, **UNSETTLED)
+    add(sqlite_database, key="fresh", state="pending", **UNSETTLED)
+    looks = [link for link in operator.page("/idempotency").iter("a") if list(link.iter("data"))]
+    counted = {str(link.get("href")): int(next(link.iter("data")).get("value", "")) for link in looks}
+    assert sorted(counted.values()) == [1, 1, 1, 1, 3]
+    for address, count in counted.items():
+        page = operator.page(address)
+        assert len(numbers(page)) == count
+        assert [link.get("href") for link in page.iter("a") if link.get("aria-current") == "true"] == [address]
+
+
+def test_conflicts_tell_which_fields_differed_and_from_whom(sqlite_database: Database, operator: PageClient) -> None:
+    number = add(sqlite_database, conflict_count=4)
+
+    def unit(session: Session) -> None:
+        told = [["amount", "<b>\u202e"], [""], None]
+        for row, fields in enumerate(told):
+            at = clock(session) - row * HOUR
+            actor, trace = f"host-{row}", f"trace-{row}"
+            session.add(
+                IdempotencyConflict(
+                    record_id=number, at=at, fingerprint="0" * 64, fields=fields, actor_id=actor, correlation_id=trace
+                )
+            )
+
+    transact(sqlite_database, unit)
+    page = operator.page(f"/idempotency/{number}")
+    rows = [text_of(row) for row in page.iter("tr") if row.get("data-conflict") is not None]
+    assert [row.split()[-2:] for row in rows] == [[f"host-{row}", f"trace-{row}"] for row in range(3)]
+    assert "amount <b>\\u202e" in rows[0]
+    assert "the whole content" in rows[1]
+    assert "cannot be told" in rows[2]
+    assert "1 conflict was counted without its fields." in text_of(page)
+
+
+def test_a_tombstone_is_shown_as_one(sqlite_database: Database, operator: PageClient) -> None:
+    gone = {"response_body": None, "response_headers": None, "purged_at": -HOUR, "expires_at": -2 * HOUR}
+    page = operator.page(f"/idempotency/{add(sqlite_database, **gone)}")
+    assert "What is left is a tombstone" in text_of(page)
+    assert "Its headers and body were purged." in text_of(page)
+    assert "410" in lead(page)
+    assert "201purged" in text_of(operator.page("/idempotency")).replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    "query", ["state=nonsense", "stuck=nonsense", "conflicts=maybe", "after=x", f"key={'k' * 256}", "tenant=%00"]
+)
 def test_what_cannot_be_read_is_told(operator: PageClient, query: str) -> None:
     assert operator.get(f"/idempotency?{query}").status_code == 400
 
@@ -128,8 +180,9 @@ def marks(row: str) -> bool:
     [
         ({}, "201", "the stored answer 201 is sent once more"),
         ({"state": "failed", "response_status": 422}, "422", "the stored answer 422 is sent once more"),
-        ({"response_status": None}, "–", "no answer was stored"),
-        ({"expires_at": -HOUR}, "201", "counts as new only once the record is gone"),
+        ({"response_status": None}, "200", "no answer was stored"),
+        ({"response_status": None, "state": "failed"}, "409", "no answer was stored"),
+        ({"expires_at": -HOUR}, "410", "a key is never new twice"),
         ({"state": "pending", **UNSETTLED}, "202", "until it is known what the first request did"),
         ({"state": "pending", "expires_at": -HOUR, **UNSETTLED}, "202", "until it is known"),
         ({"state": "processing", "lease_until": HOUR, **UNSETTLED}, "202", "still being worked on"),
