@@ -51,13 +51,17 @@ def create_covering_index(name: str, table: str, keys: Sequence[str], *, covered
 
 
 def decimal_check(column: str) -> str:
-    """An SQL condition that holds for plain decimal text, so that a cast of it can never fail."""
+    """An SQL condition that holds for plain decimal text, so that a cast of it can never fail.
+
+    What is no digit is asked for apart: on MariaDB `$` also fits before a line feed.
+    """
     engine = dialect()
-    if engine == "postgresql":
-        return f"{column} ~ '{DECIMAL_PATTERN}'"
-    if engine == "mysql":
-        return f"{column} REGEXP '{DECIMAL_PATTERN}'"
-    return f"{column} NOT GLOB '*[^0-9.-]*' AND {column} GLOB '*[0-9]'"
+    if engine != "sqlite":
+        fits, fits_not = ("~", "!~") if engine == "postgresql" else ("REGEXP", "NOT REGEXP")
+        return f"{column} {fits} '{DECIMAL_PATTERN}' AND {column} {fits_not} '[^0-9.-]'"
+    odd = ("*[^0-9.-]*", "?*-*", "*.*.*", ".*", "-.*")
+    refused = " AND ".join(f"{column} NOT GLOB '{pattern}'" for pattern in odd)
+    return f"{column} GLOB '*[0-9]' AND {refused} AND {_whole(column)}"
 
 
 def operation_id_check(column: str) -> str:
@@ -67,11 +71,15 @@ def operation_id_check(column: str) -> str:
     """
     engine = dialect()
     if engine == "sqlite":
-        # Lengths are not kept there, and GLOB and length() stop at a NUL, which a BLOB goes past.
-        whole = f"length(CAST({column} AS BLOB)) = length({column}) AND length({column}) <= 128"
-        return f"{column} GLOB '[A-Za-z0-9]*' AND {column} NOT GLOB '*[^{ID_CHARACTERS}]*' AND {whole}"
+        within = f"{_whole(column)} AND length({column}) <= 128"
+        return f"{column} GLOB '[A-Za-z0-9]*' AND {column} NOT GLOB '*[^{ID_CHARACTERS}]*' AND {within}"
     fits, fits_not = ("~", "!~") if engine == "postgresql" else ("REGEXP", "NOT REGEXP")
     return f"{column} {fits} '^[A-Za-z0-9]' AND {column} {fits_not} '[^{ID_CHARACTERS}]'"
+
+
+def _whole(column: str) -> str:
+    """On SQLite GLOB and length() stop at a NUL, which a BLOB goes past; it keeps no lengths either."""
+    return f"length(CAST({column} AS BLOB)) = length({column})"
 
 
 def refuse_changes(table: str, key: str) -> None:
