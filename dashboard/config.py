@@ -84,8 +84,8 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _whole_sign_on(self) -> "Settings":
-        if self.oidc_issuer and not (self.oidc_client_id and self.oidc_grants):
-            raise ValueError("DASHBOARD_OIDC_ISSUER needs DASHBOARD_OIDC_CLIENT_ID and DASHBOARD_OIDC_GRANTS")
+        if self.oidc_issuer and not (self.oidc_client_id and self.oidc_client_secret and self.oidc_grants):
+            raise ValueError("DASHBOARD_OIDC_ISSUER needs DASHBOARD_OIDC_CLIENT_ID, _CLIENT_SECRET and _GRANTS")
         if not self.local_sign_in and not self.oidc_issuer:
             raise ValueError("nobody could sign in: set DASHBOARD_OIDC_ISSUER, or leave DASHBOARD_LOCAL_SIGN_IN on")
         return self

@@ -40,21 +40,19 @@ class ProviderError(Exception):
 
 def install(app: Flask, settings: Settings) -> None:
     """Set up the provider where there is one; raises InvalidInputError where its groups cannot be read."""
-    if not settings.oidc_issuer or not settings.oidc_grants:
-        return
     secret = settings.oidc_client_secret
+    if not (settings.oidc_issuer and settings.oidc_grants and secret):
+        return
     app.extensions["dashboard.group_grants"] = load_group_grants(settings.oidc_grants)
     app.extensions["dashboard.provider"] = OAuth(app).register(
         NAME,
         client_id=settings.oidc_client_id,
-        client_secret=secret.get_secret_value() if secret else None,
+        client_secret=secret.get_secret_value(),
         server_metadata_url=f"{settings.oidc_issuer.rstrip('/')}/.well-known/openid-configuration",
         client_kwargs={
             "scope": settings.oidc_scopes,
             "code_challenge_method": "S256",
             "default_timeout": PATIENCE_SECONDS,
-            # Without a secret the code verifier alone shows that it is us.
-            **({} if secret else {"token_endpoint_auth_method": "none"}),
         },
     )
 

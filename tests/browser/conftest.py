@@ -55,9 +55,14 @@ def database(shop: Path, tmp_path: Path) -> Iterator[Database]:
 
 
 @pytest.fixture
-def site(database: Database) -> Iterator[str]:
+def settings() -> Settings:
+    """How the application is set up."""
+    return Settings(demo=True, cookie_secure=False, environment="demo", policies=POLICIES)
+
+
+@pytest.fixture
+def site(database: Database, settings: Settings) -> Iterator[str]:
     """The address of the application."""
-    settings = Settings(demo=True, cookie_secure=False, environment="demo", policies=POLICIES)
     server = create_server(create_app(settings, database=database), host="127.0.0.1", port=0, threads=4)
     thread = Thread(target=server.run, daemon=True)
     thread.start()

@@ -5,15 +5,32 @@ import re
 import pytest
 from playwright.sync_api import expect
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
-from dashboard.db import Database, reading
-from dashboard.models import IdempotencyRecord, Operation
+from dashboard.db import Database, reading, transact
+from dashboard.models import IdempotencyConflict, IdempotencyRecord, Operation
 from tests.browser.axe import broken_rules
 from tests.browser.conftest import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 LOOKS = [(1280, False), (1280, True), (390, False), (390, True)]
+
+
+def with_conflict_and_tombstone(database: Database) -> tuple[int, int]:
+    """Two records that the demo's shop lacks: one that other content came under, and one whose answer was purged."""
+
+    def unit(session: Session) -> tuple[int, int]:
+        settled = select(IdempotencyRecord).where(IdempotencyRecord.state == "completed").limit(2)
+        conflicted, purged = session.scalars(settled).all()
+        conflicted.conflict_count = 2
+        told = {"fields": ["amount", "currency"], "actor_id": "host", "correlation_id": "trace-1"}
+        at = conflicted.created_at
+        session.add(IdempotencyConflict(record_id=conflicted.id, at=at, fingerprint="0" * 64, **told))
+        purged.purged_at = purged.expires_at = purged.created_at
+        return conflicted.id, purged.id
+
+    return transact(database, unit)
 
 
 def paths(database: Database) -> list[str]:
@@ -23,6 +40,7 @@ def paths(database: Database) -> list[str]:
             select(Operation.operation_id).where(Operation.state == "manual_review", Operation.verdict == "divergent")
         ).first()
         record = session.scalars(select(IdempotencyRecord.id)).first()
+    conflicted, purged = with_conflict_and_tombstone(database)
     return [
         "/",
         "/exceptions",
@@ -33,7 +51,10 @@ def paths(database: Database) -> list[str]:
         f"/operations/{stuck}/compensate",
         "/actions",
         "/idempotency",
+        "/idempotency?stuck=late",
         f"/idempotency/{record}",
+        f"/idempotency/{conflicted}",
+        f"/idempotency/{purged}",
         "/audit",
         "/audit/1",
         "/reconciliation",
@@ -47,13 +68,28 @@ def paths(database: Database) -> list[str]:
     ]
 
 
+ADMIN_PATHS = [
+    "/admin/users",
+    "/admin/users?q=nobody-like-this",
+    "/admin/users/new",
+    "/admin/users/1",
+    "/admin/users/1/grant?role=operator&tenant=tienda-es",
+    "/admin/users/2/revoke?role=operator",
+    "/admin/users/2/disable",
+    "/admin/tokens",
+    "/admin/new-token",
+    "/account",
+]
+
+
 @pytest.mark.parametrize(("width", "dark"), LOOKS)
+@pytest.mark.parametrize("role", ["manager", "admin"])
 def test_pages_are_accessible_and_never_wider_than_the_screen(
-    database: Database, visit: Visit, *, width: int, dark: bool
+    database: Database, visit: Visit, *, role: str, width: int, dark: bool
 ) -> None:
-    page = visit("manager", width=width, dark=dark)
+    page = visit(role, width=width, dark=dark)
     found = {}
-    for path in paths(database):
+    for path in paths(database) if role == "manager" else ADMIN_PATHS:
         page.goto(path)
         overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         broken = broken_rules(page) + ([f"wider than the screen by {overflow}"] if overflow > 0 else [])
