@@ -2,6 +2,7 @@
 
 from dashboard.models.actions import Action, Approval
 from dashboard.models.audit import AuditEntry, AuditHead
+from dashboard.models.bulk import BulkGroup, BulkPlan, BulkRow, BulkVote
 from dashboard.models.idempotency import IdempotencyConflict, IdempotencyRecord
 from dashboard.models.operations import Operation, OperationEvent, OperationPayload
 from dashboard.models.outbox import AwaySink, OutboxDecision, OutboxMessage
@@ -24,6 +25,10 @@ __all__ = [
     "AuditEntry",
     "AuditHead",
     "AwaySink",
+    "BulkGroup",
+    "BulkPlan",
+    "BulkRow",
+    "BulkVote",
     "DestinationBudget",
     "EvidenceItem",
     "IdempotencyConflict",
