@@ -73,10 +73,12 @@ _NEW = {
     "lease_until": _LEASE,
     "correlation_id": bindparam("correlation_id"),
     "operation_id": bindparam("operation_id"),
+    "replay_count": 0,
+    "conflict_count": 0,
     "created_at": NOW,
     "updated_at": NOW,
 }
-_UNSETTLED = RECORDS.c.state.in_(sorted(state.value for state in UNSETTLED))
+_UNSETTLED = or_(*(RECORDS.c.state == state.value for state in sorted(UNSETTLED)))
 _MINE = and_(RECORDS.c.id == bindparam("number"), RECORDS.c.owner_token == bindparam("token"), _UNSETTLED)
 _BY_KEY = and_(*(RECORDS.c[name] == bindparam(name) for name in SCOPE))
 

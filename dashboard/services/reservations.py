@@ -20,13 +20,13 @@ from sqlalchemy.orm import Session
 
 from dashboard.domain.errors import LostRaceError, NotFoundError
 from dashboard.domain.fingerprint import FINGERPRINT_VERSION, differing_fields
-from dashboard.domain.keys import KeyState, Resend, resend
+from dashboard.domain.keys import KeyState, Resend
 from dashboard.domain.reservations import LEASE, RETENTION, Answer, Conflict, Outcome, Owned, Replay, Unfinished
 from dashboard.services import reservation_statements as statements
+from dashboard.services.prepared import execute
+from dashboard.services.reservation_rows import SETTLED, again_of, replay_of, unfinished_of
 
 MICROSECOND = timedelta(microseconds=1)
-SHORTEST_WAIT = timedelta(seconds=1)
-WAIT_FOR_PENDING = timedelta(seconds=30)
 # A key that stands for something else is tried again and again by a broken client; the count goes on.
 CONFLICTS_KEPT = 100
 # A record may go between our INSERT and our look at it, when its owner releases the key.
@@ -73,22 +73,13 @@ def reserve(session: Session, request: Request) -> Outcome:
 def insert_new(session: Session, request: Request, *, token: str) -> int | None:
     """Insert the record and return its number, or None where the key is known."""
     connection = session.connection()
-    values = {
-        **_scope(request),
-        "fingerprint": request.fingerprint,
-        "fingerprint_version": FINGERPRINT_VERSION,
-        "field_digests": dict(request.digests) if request.digests is not None else None,
-        "token": token,
-        "lease": request.lease // MICROSECOND,
-        "correlation_id": request.correlation_id,
-        "operation_id": request.operation_id,
-    }
+    values = _values(request, token=token)
     inserting = statements.INSERTS[connection.dialect.name]
     if connection.dialect.name != "mysql":
-        number: int | None = connection.execute(inserting, values).scalar()
+        number: int | None = execute(connection, inserting, values).scalar()
         return number
     try:
-        return int(connection.execute(inserting, values).lastrowid)
+        return int(execute(connection, inserting, values).lastrowid)
     except IntegrityError:
         return None
 
@@ -103,12 +94,10 @@ def meet(session: Session, request: Request, *, token: str) -> Outcome | None:
         return Owned(row.id, request.tenant, request.operation, request.key, token)
     if (row.fingerprint_version, row.fingerprint) != (FINGERPRINT_VERSION, request.fingerprint):
         return _conflict(session, row, request)
-    again = resend(
-        row.state, status=row.response_status, lease_until=row.lease_until, expires_at=row.expires_at, now=row.read_at
-    )
-    if again in {Resend.REPLAY, Resend.WITHOUT_ANSWER, Resend.EXPIRED}:
+    again = again_of(row)
+    if again in SETTLED:
         session.connection().execute(statements.REPLAYED, {"number": row.id})
-        return _replay(row, again)
+        return replay_of(row, again)
     if request.local_only and again is not Resend.IN_WORK:
         return _retake(session, row, request, token=token)
     return _unfinished(session, row, again)
@@ -120,13 +109,10 @@ def read(session: Session, *, tenant: str, operation: str, key: str) -> Replay |
     row = session.connection().execute(statements.READ, scope).one_or_none()
     if row is None:
         raise NotFoundError(key=key)
-    again = resend(
-        row.state, status=row.response_status, lease_until=row.lease_until, expires_at=row.expires_at, now=row.read_at
-    )
-    if again in {Resend.REPLAY, Resend.WITHOUT_ANSWER, Resend.EXPIRED}:
-        return _replay(row, again)
-    state = KeyState.PROCESSING if again is Resend.IN_WORK else KeyState.PENDING
-    return Unfinished(row.id, state, _retry_after(row, again))
+    again = again_of(row)
+    if again in SETTLED:
+        return replay_of(row, again)
+    return unfinished_of(row, again)
 
 
 def complete(
@@ -205,6 +191,19 @@ def lapse(session: Session, *, limit: int = 100) -> int:
     return sum(connection.execute(statements.LAPSE, {"number": number}).rowcount for number in numbers)
 
 
+def _values(request: Request, *, token: str) -> dict[str, Any]:
+    return {
+        **_scope(request),
+        "fingerprint": request.fingerprint,
+        "fingerprint_version": FINGERPRINT_VERSION,
+        "field_digests": dict(request.digests) if request.digests is not None else None,
+        "token": token,
+        "lease": request.lease // MICROSECOND,
+        "correlation_id": request.correlation_id,
+        "operation_id": request.operation_id,
+    }
+
+
 def _scope(request: Request) -> dict[str, Any]:
     return {"tenant": request.tenant, "operation": request.operation, "key": request.key}
 
@@ -236,7 +235,8 @@ def _settle(
 
 
 def _ours(session: Session, owned: Owned, statement: Any, **values: object) -> None:
-    result = session.connection().execute(statement, {"number": owned.record_id, "token": owned.token, **values})
+    mine = {"number": owned.record_id, "token": owned.token, **values}
+    result = execute(session.connection(), statement, mine)
     if result.rowcount != 1:
         raise LostRaceError(key=owned.key)
 
@@ -259,23 +259,6 @@ def _conflict(session: Session, row: Row[Any], request: Request) -> Conflict:
     return Conflict(row.id, fields)
 
 
-def _replay(row: Row[Any], again: Resend) -> Replay:
-    kept = again is Resend.REPLAY and row.response_body is not None
-    headers = tuple((str(name), str(value)) for name, value in row.response_headers or ())
-    return Replay(
-        record_id=row.id,
-        state=KeyState(row.state),
-        answer=Answer(row.response_status, headers, bytes(row.response_body)) if kept else None,
-        expired=again is Resend.EXPIRED,
-        completed_at=row.completed_at,
-        expires_at=row.expires_at,
-        expires_in=row.expires_at - row.read_at if row.expires_at else None,
-        resource_ids=tuple(map(str, row.resource_ids or ())),
-        external_reference=row.external_reference,
-        operation_id=row.operation_id,
-    )
-
-
 def _retake(session: Session, row: Row[Any], request: Request, *, token: str) -> Owned:
     """Take over local work whose owner went silent: its late write changes no row, and its transaction goes."""
     values = {"number": row.id, "token": token, "lease": request.lease // MICROSECOND}
@@ -287,13 +270,4 @@ def _retake(session: Session, row: Row[Any], request: Request, *, token: str) ->
 def _unfinished(session: Session, row: Row[Any], again: Resend) -> Unfinished:
     if again is Resend.LEASE_LOST:
         session.connection().execute(statements.LAPSE, {"number": row.id})
-    state = KeyState.PROCESSING if again is Resend.IN_WORK else KeyState.PENDING
-    return Unfinished(row.id, state, _retry_after(row, again))
-
-
-def _retry_after(row: Row[Any], again: Resend) -> timedelta:
-    """When it is worth asking again: soon while somebody works, later once it has to be reconciled."""
-    if again is not Resend.IN_WORK:
-        return WAIT_FOR_PENDING
-    left: timedelta = row.lease_until - row.read_at
-    return min(max(left / 4, SHORTEST_WAIT), WAIT_FOR_PENDING)
+    return unfinished_of(row, again)
