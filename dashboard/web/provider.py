@@ -74,6 +74,7 @@ def send_there() -> Response:
     for name in [name for name in session if name.startswith(STATE)]:
         del session[name]
     with _asking():
+        _check_issuer()
         answer: Response = _client().authorize_redirect(url_for("sign_on.finish", _external=True))
     return answer
 
@@ -82,6 +83,7 @@ def claims() -> Claims:
     """Give what the provider says about who came back; raises ProviderError."""
     client, chosen = _client(), settings()
     with _asking():
+        _check_issuer()
         token = client.authorize_access_token(
             claims_options={
                 "iss": {"essential": True, "values": [chosen.oidc_issuer]},
@@ -111,6 +113,13 @@ def way_out() -> str | None:
         back = url_for("login.form", _external=True)
         url: str = client.create_logout_url(post_logout_redirect_uri=back, client_id=client.client_id)["url"]
     return url
+
+
+def _check_issuer() -> None:
+    """Believe addresses and keys only in the name of the configured issuer, letter by letter (ASVS 5.0, 10.5.3)."""
+    named = _client().load_server_metadata().get("issuer")
+    if named != settings().oidc_issuer:
+        raise ProviderError("provider_refused", f"its metadata is of the issuer {named}")
 
 
 def _completed(found: dict[str, Any], *, client: Any, token: dict[str, Any]) -> dict[str, Any]:

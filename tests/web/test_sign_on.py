@@ -180,6 +180,16 @@ def test_text_waits_in_its_window_while_the_person_signs_on_in_another(
     assert "Europe/Madrid" in resumed.text
 
 
+def test_metadata_of_another_issuer_are_not_believed(
+    settings: Settings, id_provider: Provider, sqlite_database: Database
+) -> None:
+    known_as = settings.model_copy(update={"oidc_issuer": f"{id_provider.url}/"})
+    app = create_app(known_as, database=sqlite_database)
+    app.test_client_class = PageClient
+    assert new_client(app).get("/login/provider").status_code == 502
+    assert reasons(sqlite_database) == [("sign_in", "provider_refused")]
+
+
 @pytest.mark.parametrize("issuer", [f"http://127.0.0.1:{free_port()}"])
 def test_a_provider_that_is_away_is_told_and_audited(client: PageClient, sqlite_database: Database) -> None:
     for _ in range(3):
