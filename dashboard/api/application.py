@@ -5,7 +5,7 @@ from collections.abc import Callable
 from flask import Blueprint, Flask
 from flask_babel import Babel
 
-from dashboard.api import document, gate, operations, problems, work
+from dashboard.api import actions, audit, document, figures, gate, keys, operations, problems, reconciliation, work
 from dashboard.db import Database
 from dashboard.domain.errors import OperationsError, Problem
 from dashboard.domain.policy import Policies
@@ -13,8 +13,13 @@ from dashboard.edge.context import refuse_unmarked
 from dashboard.idempotency import Idempotency, RuleBook
 
 BLUEPRINTS: tuple[Blueprint, ...] = (
+    actions.blueprint,
+    audit.blueprint,
     document.blueprint,
+    figures.blueprint,
+    keys.blueprint,
     operations.blueprint,
+    reconciliation.blueprint,
     work.blueprint,
 )
 
@@ -32,6 +37,8 @@ def create_api(
     Babel(api, default_locale="en", locale_selector=lambda: "en")
     gate.install(api)
     problems.install(api)
+    api.url_map.converters["whole"] = keys.WholeConverter
+    api.url_map.merge_slashes = False
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)
     refuse_unmarked(api)

@@ -14,9 +14,11 @@ from dashboard import __version__
 from dashboard.api.answering import JSON
 from dashboard.api.describing import Described, Parameter, describes, description_of
 from dashboard.api.key_header import KEY_HEADER
+from dashboard.api.key_models import KEY_PATTERN, OPERATION_PATTERN
 from dashboard.api.operation_models import ID_PATTERN
 from dashboard.api.problem_models import Problem
 from dashboard.api.problems import MEDIA_TYPE
+from dashboard.domain.actions import ActionName
 from dashboard.domain.permissions import Permission
 from dashboard.edge.context import PUBLIC, access_of, public
 
@@ -147,8 +149,11 @@ def _response(status: int, model: type[BaseModel] | str, refs: Models) -> dict[s
     return {"description": (model.__doc__ or "").strip(), "content": content}
 
 
-_NAMED = {"type": "string", "minLength": 1}
-_PATHS: dict[str, dict[str, Any]] = {"operation": _NAMED | {"maxLength": 64}, "key": _NAMED | {"maxLength": 255}}
+_PATHS: dict[str, dict[str, Any]] = {
+    "action": {"type": "string", "enum": [name.value for name in ActionName]},
+    "key": {"type": "string", "pattern": KEY_PATTERN},
+    "operation": {"type": "string", "pattern": OPERATION_PATTERN},
+}
 _ABOUT = (
     "Programs register operations, work on them, reserve idempotency keys, and read what became of it. Every call "
     "names a bearer token; every change an `Idempotency-Key`: the same key with the same content gives the same answer "

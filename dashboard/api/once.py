@@ -4,8 +4,10 @@ The reservation, the change and its answer are one transaction, so a crash leave
 authorised again before a stored answer is sent. A refusal is kept nowhere: the key is as if it had never come.
 """
 
+import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 from flask import Response, current_app, request
 from pydantic import BaseModel
@@ -15,11 +17,12 @@ from dashboard.api.answering import JSON, body_of
 from dashboard.api.gate import caller
 from dashboard.api.reading import sent
 from dashboard.db import transact
-from dashboard.domain.errors import ConflictError
+from dashboard.domain.errors import ConflictError, OperationsError
 from dashboard.domain.key_syntax import HEADER, read_key
 from dashboard.domain.reservations import Answer, Conflict, Outcome, Owned, Replay, Unfinished
 from dashboard.edge.context import database, request_id
 from dashboard.idempotency import Idempotency, answers
+from dashboard.idempotency.exchange import default_location
 from dashboard.services import reservations
 from dashboard.services.refusals import Attempt, attempt
 from dashboard.services.reservations import Request
@@ -29,11 +32,16 @@ PREFIX = "api:"
 
 @dataclass(frozen=True)
 class Reply:
-    """What a change answers: a model, its status, and headers to keep with it."""
+    """What a change answers: a model, its status, and headers to keep with it.
+
+    One that changed nothing, such as "not yet", is not kept: the same key asks anew.
+    """
 
     model: BaseModel
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
+    keep: bool = True
+    media_type: str = JSON
 
 
 Unit = Callable[[Session], Reply]
@@ -60,11 +68,44 @@ def once(name: str, unit: Unit, *, authorise: Callable[[Session], object], tried
         if not isinstance(outcome, Owned):
             return outcome
         reply = unit(session)
-        reservations.complete(session, outcome, kept(reply), retention=door().rules.of(asked.operation).retention)
+        _settle(session, outcome, reply)
         return reply
 
     found = transact(database(), whole) if tried is None else attempt(database(), tried, whole)
     return respond(found)
+
+
+def around(name: str, act: Callable[[], Reply], *, authorise: Callable[[Session], object]) -> Response:
+    """The same for a change that makes transactions of its own and is itself done once: it may be asked for again."""
+    asked = replace(asked_for(name), local_only=True, token=secrets.token_hex(16))
+
+    def take(session: Session) -> Outcome:
+        authorise(session)
+        return reservations.reserve(session, asked)
+
+    outcome = transact(database(), take)
+    if not isinstance(outcome, Owned):
+        return respond(outcome, location=default_location(asked))
+    try:
+        reply = act()
+    except OperationsError:
+        transact(database(), lambda session: reservations.release(session, outcome))
+        raise
+    transact(database(), lambda session: _settle(session, outcome, reply))
+    return respond(reply)
+
+
+def form_key() -> str:
+    """The name of this request where a service keeps forms apart, whatever characters its key has."""
+    return f"api-{sha256(key().encode()).hexdigest()[:40]}"
+
+
+def _settle(session: Session, owned: Owned, reply: Reply) -> None:
+    if not reply.keep:
+        reservations.release(session, owned)
+        return
+    retention = door().rules.of(owned.operation).retention
+    reservations.complete(session, owned, kept(reply), retention=retention)
 
 
 def asked_for(name: str) -> Request:
@@ -81,7 +122,7 @@ def asked_for(name: str) -> Request:
 
 def kept(reply: Reply) -> Answer:
     """What of a reply is sent again."""
-    return Answer(reply.status, (("Content-Type", JSON), *reply.headers.items()), body_of(reply.model))
+    return Answer(reply.status, (("Content-Type", reply.media_type), *reply.headers.items()), body_of(reply.model))
 
 
 def respond(found: Reply | Outcome, *, location: str = "") -> Response:

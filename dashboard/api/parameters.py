@@ -11,6 +11,7 @@ from dashboard.queries.keyset import DEFAULT_LIMIT, MAX_LIMIT
 from dashboard.queries.operations import NONE, SORTS
 
 AGES = {"type": "string", "pattern": "^[0-9]{1,8}[smhd]?$"}
+# Of the years 1900 to 9998.
 MOMENT = {"type": "string", "format": "date-time"}
 FLAG = {"type": "string", "enum": ["0", "1"]}
 

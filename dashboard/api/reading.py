@@ -4,6 +4,7 @@ A body is read twice: once for what JSON leaves open (a name given twice, NaN, n
 once into its model.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -21,6 +22,7 @@ from dashboard.edge.filters import Args
 
 Model = TypeVar("Model", bound=BaseModel)
 MOST_DIGITS = 300
+SHORT = 18
 
 
 def read_body(model: type[Model]) -> Model:
@@ -33,7 +35,7 @@ def read_body(model: type[Model]) -> Model:
     except PayloadError as error:
         raise SchemaError((Problem(error.field or "body", error.code),)) from error
     try:
-        read = model.model_validate_json(raw, strict=True)
+        read = model.model_validate_json(json.dumps(_plain(payload)), strict=True)
     except ValidationError as error:
         raise SchemaError(tuple(_problems(error))) from error
     if unkept := tuple(_unkept(payload, ())):
@@ -66,7 +68,20 @@ def check_query(args: Args, parameters: Sequence[Parameter]) -> None:
 
 def _problems(error: ValidationError) -> Iterator[Problem]:
     for found in error.errors(include_input=False, include_url=False):
-        yield Problem(".".join(map(str, found["loc"])) or "body", found["type"], found.get("ctx") or {})
+        yield Problem(".".join(map(str, found["loc"])) or "body", found["type"], {"message": found["msg"]})
+
+
+def _plain(value: object) -> object:
+    """JSON knows one kind of number: 1.0 is the whole number 1."""
+    match value:
+        case Decimal():
+            whole = value.as_tuple().exponent == 0 or (value == value.to_integral_value() and value.adjusted() < SHORT)
+            return int(value) if whole else float(value)
+        case Mapping():
+            return {name: _plain(inner) for name, inner in value.items()}
+        case list():
+            return [_plain(inner) for inner in value]
+    return value
 
 
 def _unkept(value: object, path: tuple[str, ...]) -> Iterator[Problem]:
