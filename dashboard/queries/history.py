@@ -16,6 +16,10 @@ from dashboard.queries.keyset import Page, Position, Sort
 TIMELINE_LIMIT = 200
 SHOWN_REASON = 2000
 LOOKS_READ = 50
+_SENDING = or_(
+    OperationEvent.kind == EventKind.ATTEMPT.value,
+    and_(OperationEvent.kind == EventKind.TRANSITION.value, OperationEvent.from_state == State.PROCESSING.value),
+)
 IN_ORDER = Sort("in_order", OperationEvent.seq, OperationEvent.seq, descending=False, read=int)
 
 
@@ -133,13 +137,24 @@ def sent_at(session: Session, number: int) -> datetime | None:
     That is the last attempt, or the last change out of `processing`, whichever came later.
     """
     event = OperationEvent
-    sending = or_(
-        event.kind == EventKind.ATTEMPT.value,
-        and_(event.kind == EventKind.TRANSITION.value, event.from_state == State.PROCESSING.value),
-    )
     return session.scalar(
-        select(event.at).where(event.operation_id == number, sending).order_by(event.seq.desc()).limit(1)
+        select(event.at).where(event.operation_id == number, _SENDING).order_by(event.seq.desc()).limit(1)
     )
+
+
+def sendings(session: Session, numbers: Sequence[int]) -> Mapping[int, datetime]:
+    """What `sent_at` says of each of these operations; those of which nothing tells are left out."""
+    event = OperationEvent
+    last = (
+        select(event.operation_id.label("number"), func.max(event.seq).label("seq"))
+        .where(event.operation_id.in_(numbers), _SENDING)
+        .group_by(event.operation_id)
+        .subquery()
+    )
+    found = select(event.operation_id, event.at).join(
+        last, and_(event.operation_id == last.c.number, event.seq == last.c.seq)
+    )
+    return dict(session.execute(found).tuples().all())
 
 
 def looks_since(session: Session, number: int, *, sent_at: datetime, lag: timedelta) -> Looks:

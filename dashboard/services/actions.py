@@ -51,12 +51,17 @@ def perform(database: Database, request: ActionRequest, form: ActionForm) -> Per
 
 
 def perform_in(
-    session: Session, request: ActionRequest, form: ActionForm, *, approved_by: tuple[str, ...] = ()
+    session: Session,
+    request: ActionRequest,
+    form: ActionForm,
+    *,
+    approved_by: tuple[str, ...] = (),
+    plan_id: int | None = None,
 ) -> Performed:
     """Do or propose the action in the caller's transaction, which also audits a refusal (see `refusals.attempt`).
 
-    `approved_by` are the people who agreed to a plan that this is part of: whoever gives them has checked that they
-    are enough for this very action.
+    `plan_id` is the plan that this is part of, and `approved_by` are the people who agreed to it: whoever gives them
+    has checked that they are enough for this very action.
     """
     operation = find_allowed(session, request)
     if not FORM_KEY.fullmatch(form.idempotency_key):
@@ -66,7 +71,7 @@ def perform_in(
         return earlier
     evidence = _checked(request.action, form)
     try:
-        return _do(session, operation, request, form=form, evidence=evidence, approved_by=approved_by)
+        return _do(session, operation, request, form=form, evidence=evidence, approved_by=approved_by, plan_id=plan_id)
     except OperationsError as refusal:
         # The same form, sent twice at once, meets here: what stands in its way may be what the first has done.
         session.expire_all()
@@ -115,6 +120,7 @@ def _do(
     form: ActionForm,
     evidence: Evidence,
     approved_by: tuple[str, ...],
+    plan_id: int | None,
 ) -> Performed:
     if operation.revision != form.revision:
         raise LostRaceError(operation_id=operation.operation_id)
@@ -128,6 +134,7 @@ def _do(
         idempotency_key=form.idempotency_key,
         amount=amount,
         approved_by=approved_by,
+        plan_id=plan_id,
     )
     needed = demand(operation, request, reason_code=evidence.reason_code, amount=amount)
     if needed.approvals and not approved_by:

@@ -1,7 +1,7 @@
 """Compensations: a child operation that undoes its parent's effect, with an idempotency key of its own."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -113,6 +113,12 @@ def rival(session: Session, operation: Operation) -> Existing | None:
     if operation.parent_id is None:
         return None
     return _in_the_way(session, Operation.parent_id == operation.parent_id, Operation.id != operation.id)
+
+
+def parents_among(session: Session, numbers: Sequence[int]) -> frozenset[int]:
+    """Those of these operations, by row number, that anything compensates or has compensated."""
+    found = session.scalars(select(Operation.parent_id).where(Operation.parent_id.in_(numbers)).distinct())
+    return frozenset(number for number in found if number is not None)
 
 
 def create(

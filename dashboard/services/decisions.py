@@ -25,7 +25,7 @@ class Decision:
     """A checked wish: who carries it out, what, on which evidence, at which risk and under which policy version.
 
     `hidden` is what the policy keeps out of what is stored. `proposal` is the stored action where
-    it was proposed before, and `approved_by` who agreed to it.
+    it was proposed before, and `approved_by` who agreed to it. `plan_id` is the plan that it is part of.
     """
 
     actor: Actor
@@ -39,6 +39,7 @@ class Decision:
     amount: str | None = None
     proposal: Action | None = None
     approved_by: tuple[str, ...] = ()
+    plan_id: int | None = None
 
     def told(self) -> dict[str, object]:
         """What events and audit say of the evidence beside the note."""
@@ -53,6 +54,8 @@ class Decision:
             told["requested_by"] = self.proposal.requested_by
         if self.approved_by:
             told["approved_by"] = list(self.approved_by)
+        if self.plan_id is not None:
+            told["plan_id"] = self.plan_id
         return told
 
 

@@ -1,5 +1,6 @@
 """What a person can ask of an operation as it stands, and why not where they cannot."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -80,6 +81,33 @@ def obstacle(
     if refusal or operation.assigned_to == beside:
         return refusal
     return claims.refusal(operation, actor=request.actor, now=now)
+
+
+def obstacles(
+    session: Session,
+    operations: Sequence[Operation],
+    action: ActionName,
+    *,
+    actor: Actor,
+    policies: Policies,
+    now: datetime,
+) -> Mapping[int, OperationsError | None]:
+    """What `obstacle` says of each of these operations, and `not_allowed` before it, by row number.
+
+    It reads the database once, and again only for those that have to do with a compensation.
+    """
+    parents = compensations.parents_among(session, [operation.id for operation in operations])
+
+    def refusal(operation: Operation) -> OperationsError | None:
+        related = operation.parent_id is not None or operation.id in parents
+        found = _find_compensations(session, operation) if related else _Compensations(None, None)
+        return (
+            not_allowed(operation, action, actor=actor)
+            or _obstacle(operation, action, found=found, policies=policies)
+            or claims.refusal(operation, actor=actor, now=now)
+        )
+
+    return {operation.id: refusal(operation) for operation in operations}
 
 
 def _find_compensations(session: Session, operation: Operation) -> _Compensations:

@@ -1,5 +1,6 @@
 """Fresh proof, looked up: what is known of the effect of an operation that somebody wants to send again."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -9,7 +10,7 @@ from dashboard.domain.proof import Proof, proof_of_absence
 from dashboard.domain.states import known
 from dashboard.domain.verdicts import Verdict
 from dashboard.models import Operation
-from dashboard.queries.history import sent_at
+from dashboard.queries.history import sendings, sent_at
 from dashboard.services.policies import Policies
 
 
@@ -19,11 +20,26 @@ def proof_for(
     """What proves that the action makes no second effect; None for an action that sends nothing again."""
     if action is not ActionName.REQUEUE:
         return None
-    verdict = known(Verdict, operation.verdict)
+    sent = sent_at(session, operation.id) if operation.verdict == Verdict.ABSENT else None
+    return _weighed(operation, sent, policies=policies, now=now)
+
+
+def proofs_for(
+    session: Session, operations: Sequence[Operation], action: ActionName, *, policies: Policies, now: datetime
+) -> Mapping[int, Proof]:
+    """What `proof_for` says of each of these operations, by row number; in one statement."""
+    if action is not ActionName.REQUEUE:
+        return {}
+    absent = [operation.id for operation in operations if operation.verdict == Verdict.ABSENT]
+    sent = sendings(session, absent)
+    return {each.id: _weighed(each, sent.get(each.id), policies=policies, now=now) for each in operations}
+
+
+def _weighed(operation: Operation, sent: datetime | None, *, policies: Policies, now: datetime) -> Proof:
     return proof_of_absence(
-        verdict,
+        known(Verdict, operation.verdict),
         verdict_at=operation.verdict_at,
-        sent_at=sent_at(session, operation.id) if verdict is Verdict.ABSENT else None,
+        sent_at=sent,
         now=now,
         freshness=policies.freshness_of(operation.type),
     )

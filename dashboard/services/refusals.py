@@ -32,8 +32,8 @@ class Attempt:
 class Subject:
     """Where the subject of an attempt belongs, and how it was."""
 
-    tenant: str
-    type: str
+    tenant: str | None
+    type: str | None
     before: Mapping[str, object]
 
 
@@ -63,7 +63,7 @@ def attempt(database: Database, tried: Attempt, unit: Callable[[Session], T], *,
             with session.begin_nested():
                 return unit(session)
         except OperationsError as refusal:
-            _audit(session, refusal, tried, look=look)
+            record(session, refusal, tried, look=look)
             return refusal
 
     result = transact(database, audited)
@@ -72,7 +72,7 @@ def attempt(database: Database, tried: Attempt, unit: Callable[[Session], T], *,
     return result
 
 
-def _audit(session: Session, refusal: OperationsError, tried: Attempt, *, look: Look) -> None:
+def record(session: Session, refusal: OperationsError, tried: Attempt, *, look: Look = operation_subject) -> None:
     """Record the attempt; of a subject outside the grants only the asked id is kept."""
     known = None if isinstance(refusal, NotFoundError) else look(session, tried.operation_id)
     audit.append(
