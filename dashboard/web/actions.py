@@ -122,7 +122,7 @@ def _looks(session: Session, filters: ActionFilter, asking: Actor) -> list[tuple
         (gettext("To be verified"), {"outcome": "to_verify"}, ActionFilter(outcomes=frozenset({"to_verify"}))),
     )
     return [
-        (name, url_for("actions.index", **query), queries.count_actions(session, look, scopes=visible), look == filters)
+        (url_for("actions.index", **query), name, queries.count_actions(session, look, scopes=visible), look == filters)
         for name, query, look in named
     ]
 

@@ -70,6 +70,12 @@ def _title(entry: TimelineEntry, told: Mapping[str, Any]) -> str:
         detail = label("cause", entry.cause)
     elif entry.kind == EventKind.ACTION:
         detail = label("action", told.get("action"))
+        if told.get("proposed"):
+            return str(gettext("Proposed: %(action)s", action=detail))
+    elif entry.kind == EventKind.CLAIM:
+        detail = label("action", told.get("claim"))
+    elif entry.kind == EventKind.APPROVAL:
+        detail = label("vote", told.get("vote")) or label("action_state", told.get("state"))
     kind = label("event", entry.kind)
     return str(gettext("%(event)s: %(detail)s", event=kind, detail=detail)) if detail else kind
 
