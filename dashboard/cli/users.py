@@ -1,6 +1,8 @@
 """`dashboard user`: who may sign in, and what they may do where."""
 
 import sys
+from collections.abc import Callable
+from typing import TypeVar
 
 import click
 
@@ -10,6 +12,7 @@ from dashboard.db import clock, reading, transact
 from dashboard.domain.permissions import Grant, Role
 from dashboard.services import granting, users
 
+T = TypeVar("T")
 ROLE = click.Choice([role.value for role in Role])
 
 
@@ -54,14 +57,44 @@ def grant(email: str, *, role: str, tenant: str | None, operation_type: str | No
 
 @user.command()
 @click.argument("email")
+@click.option("--role", type=ROLE, required=True, help="The role to take away.")
+@click.option("--tenant", help="The tenant it holds for; without it, the one for all.")
+@click.option("--type", "operation_type", help="The type it holds for; without it, the one for all.")
+def revoke(email: str, *, role: str, tenant: str | None, operation_type: str | None) -> None:
+    """Take a role away from a person, just as it was given."""
+    taken = Grant(Role(role), tenant, operation_type)
+    with ready_database(Settings()) as database:
+        removed = transact(
+            database,
+            lambda session: granting.remove_grant(
+                session, actor=command_line_actor(), email=email, grant=taken, now=clock(session)
+            ),
+        )
+    click.echo(f"{users.clean_email(email)} {'no longer has' if removed else 'did not have'}: {_told(taken)}.")
+
+
+@user.command()
+@click.argument("email")
 def disable(email: str) -> None:
     """Bar a person from signing in, and end their sessions."""
-    with ready_database(Settings()) as database:
-        barred = transact(
-            database,
-            lambda session: users.disable_user(session, actor=command_line_actor(), email=email, now=clock(session)),
-        )
+    barred = _changed(users.disable_user, email)
     click.echo(f"{users.clean_email(email)} {'is barred' if barred else 'was barred already'}.")
+
+
+@user.command()
+@click.argument("email")
+def enable(email: str) -> None:
+    """Let a barred person sign in again."""
+    freed = _changed(users.enable_user, email)
+    click.echo(f"{users.clean_email(email)} {'may sign in again' if freed else 'was not barred'}.")
+
+
+@user.command(name="sign-out")
+@click.argument("email")
+def sign_out(email: str) -> None:
+    """End all sessions of a person."""
+    _changed(users.sign_out_user, email)
+    click.echo(f"{users.clean_email(email)} is signed out everywhere.")
 
 
 @user.command(name="list")
@@ -74,6 +107,14 @@ def list_() -> None:
         click.echo(f"{person.email}\t{roles}{'' if person.disabled_at is None else '; barred'}")
     if not people:
         click.echo("There is nobody yet: add the first person with `dashboard user add`.")
+
+
+def _changed(change: Callable[..., T], email: str) -> T:
+    """Change a person in one transaction and give what the change says."""
+    with ready_database(Settings()) as database:
+        return transact(
+            database, lambda session: change(session, actor=command_line_actor(), email=email, now=clock(session))
+        )
 
 
 def _password_of(*, stdin: bool) -> str:

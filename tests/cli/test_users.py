@@ -72,3 +72,21 @@ def test_a_role_beside_that_of_an_admin_is_refused(ready: Database, run: Run) ->
     ended = run("user", "grant", "ana@example.com", "--role", "operator")
     assert ended.status == 2
     assert "An admin has no other role" in ended.err
+
+
+def test_a_role_is_taken_away_just_as_it_was_given(ready: Database, run: Run) -> None:
+    add(run)
+    other = run("user", "revoke", "ana@example.com", "--role", "support", "--tenant", "shop")
+    assert other.out == "ana@example.com did not have: support (shop, all types).\n"
+    assert run("user", "revoke", "ana@example.com", "--role", "support").status == 0
+    assert people(ready)[0].grants == ()
+
+
+def test_a_barred_person_is_let_in_again_and_signed_out(ready: Database, run: Run) -> None:
+    add(run)
+    run("user", "disable", "ana@example.com")
+    assert run("user", "enable", "ana@example.com").out == "ana@example.com may sign in again.\n"
+    assert people(ready)[0].disabled_at is None
+    before = people(ready)[0].session_epoch
+    assert run("user", "sign-out", "ana@example.com").status == 0
+    assert people(ready)[0].session_epoch == before + 1
