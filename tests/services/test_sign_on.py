@@ -1,5 +1,6 @@
 """Signing on: a person is issuer and subject, never an address; groups give the roles each time; all is audited."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -46,6 +47,14 @@ def test_the_first_sign_on_makes_the_account_with_the_roles_of_the_groups(databa
         ("grants_from_groups", EMAIL, "done", None),
         ("sign_in", EMAIL, "done", None),
     ]
+
+
+def test_windows_that_sign_on_for_the_first_time_at_once_make_one_account(database: Database) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        outcomes = list(pool.map(lambda _: enter(database, SUPPORT), range(4)))
+    assert outcomes == [EMAIL] * 4
+    assert granted(database) == {EMAIL: (SUPPORT,)}
+    assert [action for action, *_ in audited(database)].count("user_signed_on") == 1
 
 
 def test_each_sign_on_gives_the_roles_anew_and_audits_only_a_change(database: Database) -> None:
