@@ -179,8 +179,9 @@ def _kept(asked: SettleRequest) -> Answer | None:
 
 
 def _owned(session: Session, asked: Owner) -> Owned:
-    found = reservations.read(session, tenant=caller().tenant, operation=asked.operation, key=asked.key)
-    return Owned(found.record_id, caller().tenant, asked.operation, asked.key, asked.owner_token)
+    # A key that nobody took is told apart from one that somebody else has.
+    reservations.read(session, tenant=caller().tenant, operation=asked.operation, key=asked.key)
+    return Owned(caller().tenant, asked.operation, asked.key, asked.owner_token)
 
 
 def _known(session: Session, asked: Named) -> KeyStanding:

@@ -15,9 +15,10 @@ from sqlalchemy.orm import Session
 
 from dashboard.api.answering import JSON, body_of
 from dashboard.api.gate import caller
+from dashboard.api.problems import SchemaError
 from dashboard.api.reading import sent
 from dashboard.db import transact
-from dashboard.domain.errors import ConflictError, OperationsError
+from dashboard.domain.errors import ConflictError, InvalidInputError, OperationsError, Problem
 from dashboard.domain.key_syntax import HEADER, read_key
 from dashboard.domain.reservations import Answer, Conflict, Outcome, Owned, Replay, Unfinished
 from dashboard.edge.context import database, request_id
@@ -54,8 +55,11 @@ def door() -> Idempotency:
 
 
 def key() -> str:
-    """Read the key of this request; InvalidInputError where it is missing or malformed."""
-    return read_key(request.headers.get(HEADER))
+    """Read the key of this request; SchemaError where it is missing or malformed."""
+    try:
+        return read_key(request.headers.get(HEADER))
+    except InvalidInputError as error:
+        raise SchemaError([Problem(HEADER, f"idempotency_{each.code}") for each in error.problems]) from error
 
 
 def once(name: str, unit: Unit, *, authorise: Callable[[Session], object], tried: Attempt | None = None) -> Response:

@@ -114,8 +114,7 @@ def refused(error: OperationsError) -> Response:
 
 def in_words(problem: OperationsError | Problem) -> str:
     """Say what is wrong, in English; words of the API's own come first."""
-    own = problem.details.get("message") or WORDS.get(problem.code) or TITLES.get(f"idempotency_{problem.code}")
-    own = own or TITLES.get(problem.code)
+    own = problem.details.get("message") or WORDS.get(problem.code) or TITLES.get(problem.code)
     if own:
         return str(own)
     words: Callable[[OperationsError | Problem], str] = current_app.extensions["dashboard.words"]

@@ -34,12 +34,12 @@ def read_body(model: type[Model]) -> Model:
         payload = parse_payload(raw)
     except PayloadError as error:
         raise SchemaError((Problem(error.field or "body", error.code),)) from error
+    if unkept := tuple(_unkept(payload, ())):
+        raise InvalidInputError(unkept)
     try:
         read = model.model_validate_json(json.dumps(_plain(payload)), strict=True)
     except ValidationError as error:
         raise SchemaError(tuple(_problems(error))) from error
-    if unkept := tuple(_unkept(payload, ())):
-        raise InvalidInputError(unkept)
     g.sent = payload
     return read
 
