@@ -154,7 +154,7 @@ def sendings(session: Session, numbers: Sequence[int]) -> Mapping[int, datetime]
     found = select(event.operation_id, event.at).join(
         last, and_(event.operation_id == last.c.number, event.seq == last.c.seq)
     )
-    return dict(session.execute(found).tuples().all())
+    return {row[0]: row[1] for row in session.execute(found)}
 
 
 def looks_since(session: Session, number: int, *, sent_at: datetime, lag: timedelta) -> Looks:
