@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session, aliased
 
 from dashboard.domain.actions import OVERRIDE, ActionName
-from dashboard.domain.approval import Vote
+from dashboard.domain.approval import ActionState, Vote
 from dashboard.domain.permissions import Actor, Permission, scopes
 from dashboard.models import Action, Approval, AuditEntry, Operation
 from dashboard.queries import proposals
@@ -22,6 +22,7 @@ from dashboard.queries.audit import REVEAL, readable
 from dashboard.queries.scoping import in_scope
 
 SHOWN_REOPENED = 50
+DECIDED = frozenset({ActionState.EXECUTED.value, ActionState.REJECTED.value})
 ENDINGS = (ActionName.CLOSE.value, ActionName.CONFIRM.value, ActionName.COMPENSATE.value)
 
 
@@ -151,10 +152,11 @@ def _pairs(session: Session, within: Iterable[ColumnElement[bool]]) -> list[Pair
 
 def _waits(session: Session, within: Iterable[ColumnElement[bool]]) -> list[timedelta]:
     """The times to an approval or a refusal; what was withdrawn, or lapsed, nobody decided."""
-    decided = select(Action.requested_at, func.coalesce(Action.executed_at, Action.ended_at).label("decided_at")).where(
-        *within, Action.needed > 0, Action.state.in_(("executed", "rejected"))
-    )
-    return sorted(row.decided_at - row.requested_at for row in session.execute(decided) if row.decided_at)
+    # Asked for its state as well, an engine would rather read all that was ever executed.
+    asked = select(Action.requested_at, Action.executed_at, Action.ended_at, Action.state).where(*within)
+    rows = session.execute(asked.where(Action.needed > 0))
+    decided = ((row.executed_at or row.ended_at, row.requested_at) for row in rows if row.state in DECIDED)
+    return sorted(at - asked_at for at, asked_at in decided if at)
 
 
 def _reopened(session: Session, within: Iterable[ColumnElement[bool]]) -> list[Reopened]:
@@ -163,7 +165,7 @@ def _reopened(session: Session, within: Iterable[ColumnElement[bool]]) -> list[R
     before = (
         select(func.max(earlier.id))
         .where(earlier.operation_id == Action.operation_id, earlier.id < Action.id)
-        .where(earlier.action.in_(ENDINGS), earlier.state == "executed")
+        .where(earlier.action.in_(ENDINGS), earlier.state == ActionState.EXECUTED.value)
         .correlate(Action)
         .scalar_subquery()
     )

@@ -40,6 +40,7 @@ def paths(database: Database) -> list[str]:
             select(Operation.operation_id).where(Operation.state == "manual_review", Operation.verdict == "divergent")
         ).first()
         record = session.scalars(select(IdempotencyRecord.id)).first()
+        masked = session.scalars(select(Operation.operation_id).where(Operation.type == "sync_customer")).first()
     conflicted, purged = with_conflict_and_tombstone(database)
     return [
         "/",
@@ -49,6 +50,8 @@ def paths(database: Database) -> list[str]:
         "/operations?state=bad",
         f"/operations/{stuck}",
         f"/operations/{stuck}/compensate",
+        f"/operations/{masked}",
+        f"/operations/{masked}/reveal",
         "/actions",
         "/idempotency",
         "/idempotency?stuck=late",
@@ -57,6 +60,7 @@ def paths(database: Database) -> list[str]:
         f"/idempotency/{purged}",
         "/audit",
         "/audit/1",
+        "/reports",
         "/reconciliation",
         "/reconciliation/windows",
         "/outbox",
