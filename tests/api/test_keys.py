@@ -1,0 +1,102 @@
+"""Idempotency keys of hosts over HTTP: one owner, one answer, sent again byte for byte."""
+
+import base64
+
+from sqlalchemy import select
+
+from dashboard.db import Database, reading
+from dashboard.domain.permissions import Permission
+from dashboard.models import IdempotencyRecord
+from tests.api.conftest import Enter
+
+KEY = {"operation": "pay", "key": "order-452"}
+CONTENT = {**KEY, "payload": {"amount": "10.00", "card": "visa"}}
+
+
+def test_a_key_has_one_owner_and_then_one_answer(program: Enter) -> None:
+    host = program(Permission.RESERVE)
+    owned = host.post("/idempotency/reserve", CONTENT)
+    assert (owned.status_code, owned.json["outcome"], owned.json["state"]) == (201, "owned", "processing")
+    waiting = host.post("/idempotency/reserve", CONTENT)
+    assert (waiting.status_code, waiting.json["outcome"]) == (202, "unfinished")
+    assert int(waiting.headers["Retry-After"]) > 0
+    answer = {"status": 201, "headers": [["Content-Type", "text/plain"], ["Set-Cookie", "a=b"]], "body": "paid ñ"}
+    settled = {**KEY, "owner_token": owned.json["owner_token"], "answer": answer, "resource_ids": ["p-1"]}
+    assert host.post("/idempotency/complete", settled).json["outcome"] == "replay"
+    replay = host.post("/idempotency/reserve", CONTENT).json
+    assert replay["answer"] == {**answer, "headers": [["Content-Type", "text/plain"]], "encoding": "utf-8"}
+    assert (replay["state"], replay["resource_ids"]) == ("completed", ["p-1"])
+
+
+def test_a_reservation_whose_answer_was_lost_is_asked_for_again(program: Enter) -> None:
+    host = program(Permission.RESERVE)
+    first = host.post("/idempotency/reserve", CONTENT, key="call-1")
+    assert host.post("/idempotency/reserve", CONTENT, key="call-1").data == first.data
+
+
+def test_not_finished_is_no_answer_that_stays(program: Enter) -> None:
+    host = program(Permission.RESERVE)
+    token = host.post("/idempotency/reserve", CONTENT).json["owner_token"]
+    assert host.post("/idempotency/reserve", CONTENT, key="poll").status_code == 202
+    host.post("/idempotency/fail", {**KEY, "owner_token": token, "answer": {"status": 402, "body": "declined"}})
+    again = host.post("/idempotency/reserve", CONTENT, key="poll")
+    assert (again.status_code, again.json["state"], again.json["answer"]["status"]) == (200, "failed", 402)
+
+
+def test_other_content_is_a_conflict_that_is_counted(program: Enter, database: Database) -> None:
+    host = program(Permission.RESERVE)
+    host.post("/idempotency/reserve", CONTENT)
+    other = host.post("/idempotency/reserve", {**KEY, "payload": {"amount": "11.00", "card": "visa"}})
+    assert (other.status_code, other.json["code"], other.json["fields"]) == (409, "idempotency_key_reused", ["amount"])
+    assert other.mimetype == "application/problem+json"
+    with reading(database) as session:
+        mine = session.scalars(select(IdempotencyRecord).where(IdempotencyRecord.operation == "pay")).one()
+        assert mine.conflict_count == 1
+
+
+def test_only_the_owner_settles(program: Enter) -> None:
+    host = program(Permission.RESERVE)
+    host.post("/idempotency/reserve", CONTENT)
+    for step in ("complete", "fail", "pending", "release"):
+        refused = host.post(f"/idempotency/{step}", {**KEY, "owner_token": "0" * 32})
+        assert (refused.status_code, refused.json["code"]) == (409, "changed_meanwhile"), step
+
+
+def test_a_key_is_given_back_or_left_pending(program: Enter) -> None:
+    host = program(Permission.RESERVE)
+    owned = {**KEY, "owner_token": host.post("/idempotency/reserve", CONTENT).json["owner_token"]}
+    assert host.post("/idempotency/release", owned).status_code == 200
+    assert host.get("/idempotency/pay/order-452").status_code == 404
+    again = {**KEY, "owner_token": host.post("/idempotency/reserve", CONTENT).json["owner_token"]}
+    assert host.post("/idempotency/pending", {**again, "operation_id": "order-452"}).json["state"] == "pending"
+    assert host.get("/idempotency/pay/order-452").json["state"] == "pending"
+
+
+def test_bytes_that_are_no_text_are_kept_as_they_are(sqlite_program: Enter) -> None:
+    host = sqlite_program(Permission.RESERVE)
+    token = host.post("/idempotency/reserve", CONTENT).json["owner_token"]
+    body = base64.b64encode(b"\xff\x00\xfe").decode()
+    done = host.post(
+        "/idempotency/complete",
+        {**KEY, "owner_token": token, "answer": {"status": 200, "body": body, "encoding": "base64"}},
+    )
+    assert (done.json["answer"]["body"], done.json["answer"]["encoding"]) == (body, "base64")
+
+
+def test_a_key_may_hold_slashes_and_blanks(sqlite_program: Enter) -> None:
+    host = sqlite_program(Permission.RESERVE)
+    host.post("/idempotency/reserve", {**CONTENT, "key": "/orders//452 a"})
+    assert host.get("/idempotency/pay/%2Forders%2F%2F452%20a").json["key"] == "/orders//452 a"
+
+
+def test_names_of_this_api_and_content_said_twice_are_refused(sqlite_program: Enter) -> None:
+    host = sqlite_program(Permission.RESERVE)
+    ours = host.post("/idempotency/reserve", {**CONTENT, "operation": "api:register"})
+    assert (ours.status_code, ours.json["code"]) == (422, "operation_reserved")
+    twice = host.post("/idempotency/reserve", {**CONTENT, "fingerprint": "0" * 64})
+    assert (twice.status_code, {error["code"] for error in twice.json["errors"]}) == (422, {"one_of"})
+
+
+def test_for_how_long_keys_are_kept_is_published(sqlite_program: Enter) -> None:
+    (rules,) = sqlite_program(Permission.RESERVE).get("/idempotency/policy").json["operations"]
+    assert (rules["operation"], rules["retention_seconds"]) == ("*", 30 * 24 * 3600)
