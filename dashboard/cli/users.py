@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 import click
@@ -9,8 +10,9 @@ import click
 from dashboard.cli.setup import command_line_actor, ready_database
 from dashboard.config import Settings
 from dashboard.db import clock, reading, transact
+from dashboard.domain.errors import InvalidInputError, Problem
 from dashboard.domain.permissions import Grant, Role
-from dashboard.services import granting, users
+from dashboard.services import granting, identities, users
 
 T = TypeVar("T")
 ROLE = click.Choice([role.value for role in Role])
@@ -95,6 +97,18 @@ def sign_out(email: str) -> None:
     """End all sessions of a person."""
     _changed(users.sign_out_user, email)
     click.echo(f"{users.clean_email(email)} is signed out everywhere.")
+
+
+@user.command()
+@click.argument("email")
+@click.argument("subject")
+def link(email: str, subject: str) -> None:
+    """Let a person sign on at the identity provider, where SUBJECT is who they are."""
+    issuer = Settings().oidc_issuer
+    if issuer is None:
+        raise InvalidInputError((Problem("DASHBOARD_OIDC_ISSUER", "oidc_off"),))
+    _changed(partial(identities.link, issuer=issuer, subject=subject), email)
+    click.echo(f"{users.clean_email(email)} signs on as {subject} from now on; the password counts no more.")
 
 
 @user.command(name="list")

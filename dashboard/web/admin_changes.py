@@ -1,7 +1,7 @@
 """What an administrator changes about a person: a page that says the exact effects, and the form that does it.
 
-A change is one of `grant`, `revoke`, `disable`, `enable`, `sign-out` and `password`; the first two carry a role and
-where it holds, in the address of the preview and in the form.
+A change is one of `grant`, `revoke`, `disable`, `enable`, `sign-out`, `password` and `link`; the first two carry a role
+and where it holds, in the address of the preview and in the form, and the last one the subject at the provider.
 """
 
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ from dashboard.domain.grant_effects import Effect, effects_of
 from dashboard.domain.permissions import Grant, Permission
 from dashboard.domain.states import known
 from dashboard.domain.text import visible
-from dashboard.services import granting, initial_passwords, users
+from dashboard.services import granting, identities, initial_passwords, users
 from dashboard.services.grant_rows import check_grants
 from dashboard.services.users import Person
-from dashboard.web import once
+from dashboard.web import once, provider
 from dashboard.web.admin_users import grant_from, role_options
-from dashboard.web.context import actor, database, read, requires, write
+from dashboard.web.context import actor, database, read, requires, settings, write
 from dashboard.web.labels import label
 from dashboard.web.wording import by_field
 
@@ -38,11 +38,12 @@ class Change(StrEnum):
     DISABLE = "disable"
     ENABLE = "enable"
     SIGN_OUT = "sign-out"
+    LINK = "link"
     PASSWORD = "password"  # noqa: S105 - a word of an address
 
 
 OF_GRANTS = (Change.GRANT, Change.REVOKE)
-DANGEROUS = (Change.REVOKE, Change.DISABLE)
+DANGEROUS = (Change.REVOKE, Change.DISABLE, Change.LINK)
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,8 @@ def apply(user_id: int, change: str) -> ResponseReturnValue:
 
 def _asked(user_id: int, name: str, *, choosing: bool = False) -> Asked:
     change = known(Change, name) or abort(404)
+    if change is Change.LINK and not provider.is_there():
+        abort(404)
     with read() as session:
         person = users.find_person(session, user_id=user_id)
     if person is None:
@@ -98,6 +101,14 @@ def _done(asked: Asked) -> tuple[str, str]:
     if asked.change is Change.PASSWORD:
         once.keep(email, initial_passwords.hand_over(database(), actor=asking, email=email))
         return gettext("A new initial password was made. The old one and all sessions have ended."), "ok"
+    if asked.change is Change.LINK:
+        who, subject = str(settings().oidc_issuer), request.form.get("subject", "").strip()
+        write(
+            lambda session: identities.link(
+                session, actor=asking, email=email, issuer=who, subject=subject, now=clock(session)
+            )
+        )
+        return gettext("This person signs in at the identity provider from now on."), "ok"
     if asked.change is Change.SIGN_OUT:
         write(lambda session: users.sign_out_user(session, actor=asking, email=email, now=clock(session)))
         return gettext("All sessions of this person have ended."), "ok"
@@ -119,7 +130,7 @@ def _page(asked: Asked) -> str:
         person=asked.person,
         grant=asked.grant,
         title=_title(asked.change),
-        effects=[] if asked.problems else _effects(asked),
+        effects=[] if asked.problems and asked.change is not Change.LINK else _effects(asked),
         problems=asked.problems,
         dangerous=asked.change in DANGEROUS,
         roles=role_options(),
@@ -134,6 +145,7 @@ def _title(change: Change) -> str:
         Change.DISABLE: gettext("Disable this account"),
         Change.ENABLE: gettext("Enable this account"),
         Change.SIGN_OUT: gettext("End all sessions"),
+        Change.LINK: gettext("Tie to the identity provider"),
         Change.PASSWORD: gettext("Make a new initial password"),
     }
     return str(words[change])
@@ -143,7 +155,6 @@ def _effects(asked: Asked) -> list[str]:
     """Say one by one what the change will do."""
     if asked.change in OF_GRANTS:
         return _effects_of_grant(asked) if asked.grant else []
-    roles = len(asked.person.grants)
     ends = gettext("All their sessions end at once, unsaved text in open windows is kept there.")
     return {
         Change.DISABLE: [
@@ -158,6 +169,11 @@ def _effects(asked: Asked) -> list[str]:
             ),
         ],
         Change.SIGN_OUT: [ends, gettext("They can sign in again at once.")],
+        Change.LINK: [
+            gettext("Whoever is this subject at the provider signs in as this person, whatever the address there."),
+            gettext("Their password counts no more, and their roles are those of their groups from the next sign-on."),
+            ends,
+        ],
         Change.PASSWORD: [
             gettext("Their password counts no more. The new one is shown to you once: hand it over yourself."),
             gettext("They have to choose their own before anything else opens."),

@@ -16,7 +16,7 @@ from dashboard.queries import people
 from dashboard.queries.people import SOURCES, STATUSES, PeopleFilter
 from dashboard.services import initial_passwords, users
 from dashboard.services import sessions as sessions_of
-from dashboard.web import once, sessions
+from dashboard.web import once, provider, sessions
 from dashboard.web.context import actor, database, read, requires, settings
 from dashboard.web.devices import device
 from dashboard.web.formatting import counted
@@ -107,6 +107,7 @@ def show(user_id: int) -> str:
         about=facts,
         is_me=person.email == actor().id,
         local=settings().local_sign_in,
+        provided=provider.is_there(),
         sessions=[(each, device(each.user_agent)) for each in signed_in_at],
         secret=once.take(person.email),
     )

@@ -65,6 +65,7 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "user_disabled": lazy_gettext("Disable user"),
         "user_enabled": lazy_gettext("Enable user"),
         "user_signed_on": lazy_gettext("Add user at the first sign-on"),
+        "identity_linked": lazy_gettext("Tie an account to the identity provider"),
         "password_handed_over": lazy_gettext("Hand over an initial password"),
         "session_ended": lazy_gettext("End sessions"),
         "grant_added": lazy_gettext("Grant a role"),

@@ -11,7 +11,7 @@ from dashboard.domain.errors import InvalidInputError
 from dashboard.domain.permissions import Actor, Grant, Role
 from dashboard.domain.states import ActorKind
 from dashboard.models import AuditEntry, User
-from dashboard.services import audit, granting, users
+from dashboard.services import audit, granting, identities, users
 from dashboard.services.sign_in import sign_in
 from dashboard.services.sign_on import Claims, sign_on
 from dashboard.services.throttling import Refused
@@ -30,6 +30,11 @@ def enter(database: Database, *grants: Grant, claims: Claims = ANA) -> str:
 def granted(database: Database) -> dict[str, tuple[Grant, ...]]:
     with reading(database) as session:
         return {person.email: person.grants for person in users.list_users(session)}
+
+
+def tie(database: Database, email: str) -> None:
+    who = {"issuer": ANA.issuer, "subject": ANA.subject}
+    transact(database, lambda session: identities.link(session, actor=SYSTEM, email=email, now=clock(session), **who))
 
 
 def audited(database: Database) -> list[tuple[str, str, str, str | None]]:
@@ -81,6 +86,21 @@ def test_a_local_account_with_the_address_is_not_taken_over(database: Database) 
     assert enter(database, OPERATOR) == "email_taken"
     assert granted(database) == {EMAIL: (ADMIN,)}
     assert audited(database)[-1] == ("sign_in", EMAIL, "refused", "email_taken")
+
+
+def test_an_administrator_ties_an_account_to_a_subject_once(database: Database) -> None:
+    users.add_user(database, actor=SYSTEM, email=EMAIL, password="correct horse battery", grants=[SUPPORT])
+    tie(database, EMAIL)
+    assert enter(database, OPERATOR) == EMAIL
+    assert granted(database) == {EMAIL: (OPERATOR,)}
+    outcome = sign_in(database, email=EMAIL, password="correct horse battery", address=None, request_id=None)
+    assert isinstance(outcome, Refused)
+    users.add_user(database, actor=SYSTEM, email="eva@shop.example", password="correct horse battery", grants=[SUPPORT])
+    for email, code in ((EMAIL, "identity_exists"), ("eva@shop.example", "identity_taken")):
+        with pytest.raises(InvalidInputError) as refused:
+            tie(database, email)
+        assert refused.value.problems[0].code == code
+    assert ("identity_linked", EMAIL, "done", None) in audited(database)
 
 
 @pytest.mark.parametrize("other", [{"subject": "sub-2"}, {"subject": "SUB-1"}, {"issuer": "https://evil.example"}])

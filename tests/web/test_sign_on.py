@@ -17,7 +17,7 @@ from tests import provider
 from tests.provider import Provider
 from tests.servers import free_port
 from tests.web.client import PageClient, fields, heading, parse
-from tests.web.conftest import PASSWORD, AddUser, new_client
+from tests.web.conftest import PASSWORD, AddUser, SignIn, new_client
 
 GROUPS = """
 [[groups]]
@@ -149,6 +149,19 @@ def test_an_account_with_the_address_is_not_taken_over(
     id_provider.knows("sub-3", **{**ANA, "email": add_user("admin")})
     answer = client.get(enter(client, id_provider, "sub-3"))
     assert (answer.status_code, "is not taken over" in answer.text) == (403, True)
+
+
+def test_an_administrator_ties_the_account_on_screen(
+    app: Flask, client: PageClient, id_provider: Provider, add_user: AddUser, sign_in: SignIn
+) -> None:
+    email, admin = add_user("support"), sign_in("admin")
+    id_provider.knows("sub-4", **{**ANA, "email": email})
+    assert "Tie to the provider" in admin.get("/admin/users/1").text
+    assert "whatever the address there" in admin.get("/admin/users/1/link").text
+    assert admin.send("/admin/users/1/link", subject="", idempotency_key="key-1").status_code == 422
+    assert admin.send("/admin/users/1/link", subject="sub-4", idempotency_key="key-2").status_code == 303
+    client.get(enter(client, id_provider, "sub-4"))
+    assert client.is_signed_in()
 
 
 def test_saying_no_at_the_provider_is_told(client: PageClient, id_provider: Provider) -> None:
