@@ -25,7 +25,6 @@ class Answer:
 class Owned:
     """The key is ours: do the work, then complete, fail or release it with this token, or leave it pending."""
 
-    record_id: int
     tenant: str
     operation: str
     key: str

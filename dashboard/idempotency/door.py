@@ -180,9 +180,8 @@ class Idempotency:
 
     def _reserve(self, request: Request) -> Outcome:
         for _attempt in range(reservations.ATTEMPTS):
-            number = self._run(lambda session: reservations.insert_new(session, request, token=request.token))
-            if number is not None:
-                return Owned(number, request.tenant, request.operation, request.key, request.token)
+            if self._run(lambda session: reservations.insert_new(session, request, token=request.token)):
+                return Owned(request.tenant, request.operation, request.key, request.token)
             # A fresh transaction: the one that met the key holds a lock of it on MariaDB, and would deadlock.
             found = self._run(lambda session: reservations.meet(session, request, token=request.token))
             if found is not None:

@@ -15,7 +15,7 @@ from sqlalchemy.sql.dml import UpdateBase
 
 @dataclass(frozen=True)
 class _Written:
-    """The text for one driver, the values that never change, what fits each value to its column, and their order."""
+    """The text for one driver, the values that never change, what fits the others to their columns, and the order."""
 
     text: str
     fixed: Mapping[str, Any]
@@ -37,14 +37,14 @@ def execute(connection: Connection, statement: UpdateBase, values: Mapping[str, 
 @lru_cache(maxsize=256)
 def _written(statement: UpdateBase, dialect: Dialect) -> _Written:
     compiled: Any = statement.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
-    fitted = {}
+    fixed, fitted = dict(compiled.params), {}
     for name, bound in compiled.binds.items():
         fit = bound.type.dialect_impl(dialect).bind_processor(dialect)
-        if fit is not None and name in compiled.params:
+        if fit is None or name not in fixed:
+            continue
+        if bound.required:
             fitted[name] = fit
-    return _Written(
-        text=compiled.string,
-        fixed=dict(compiled.params),
-        fitted=fitted,
-        order=tuple(compiled.positiontup) if compiled.positional else None,
-    )
+        else:
+            fixed[name] = fit(fixed[name])
+    order = tuple(compiled.positiontup) if compiled.positional else None
+    return _Written(compiled.string, fixed, fitted, order)

@@ -61,27 +61,26 @@ def reserve(session: Session, request: Request) -> Outcome:
     """
     token = request.token or secrets.token_hex(16)
     for _attempt in range(ATTEMPTS):
-        number = insert_new(session, request, token=token)
-        if number is not None:
-            return Owned(number, request.tenant, request.operation, request.key, token)
+        if insert_new(session, request, token=token):
+            return Owned(request.tenant, request.operation, request.key, token)
         found = meet(session, request, token=token)
         if found is not None:
             return found
     raise LostRaceError(key=request.key)
 
 
-def insert_new(session: Session, request: Request, *, token: str) -> int | None:
-    """Insert the record and return its number, or None where the key is known."""
+def insert_new(session: Session, request: Request, *, token: str) -> bool:
+    """Insert the record, or tell that the key is known."""
     connection = session.connection()
     values = _values(request, token=token)
     inserting = statements.INSERTS[connection.dialect.name]
     if connection.dialect.name != "mysql":
-        number: int | None = execute(connection, inserting, values).scalar()
-        return number
+        return execute(connection, inserting, values).rowcount == 1
     try:
-        return int(execute(connection, inserting, values).lastrowid)
+        execute(connection, inserting, values)
     except IntegrityError:
-        return None
+        return False
+    return True
 
 
 def meet(session: Session, request: Request, *, token: str) -> Outcome | None:
@@ -91,7 +90,7 @@ def meet(session: Session, request: Request, *, token: str) -> Outcome | None:
         return None
     if row.owner_token == token and row.state == KeyState.PROCESSING:
         # The connection was cut while our own INSERT was committed.
-        return Owned(row.id, request.tenant, request.operation, request.key, token)
+        return Owned(request.tenant, request.operation, request.key, token)
     if (row.fingerprint_version, row.fingerprint) != (FINGERPRINT_VERSION, request.fingerprint):
         return _conflict(session, row, request)
     again = again_of(row)
@@ -235,8 +234,8 @@ def _settle(
 
 
 def _ours(session: Session, owned: Owned, statement: Any, **values: object) -> None:
-    mine = {"number": owned.record_id, "token": owned.token, **values}
-    result = execute(session.connection(), statement, mine)
+    mine = {"of_tenant": owned.tenant, "of_operation": owned.operation, "of_key": owned.key, "token": owned.token}
+    result = execute(session.connection(), statement, {**mine, **values})
     if result.rowcount != 1:
         raise LostRaceError(key=owned.key)
 
@@ -264,7 +263,7 @@ def _retake(session: Session, row: Row[Any], request: Request, *, token: str) ->
     values = {"number": row.id, "token": token, "lease": request.lease // MICROSECOND}
     if session.connection().execute(statements.RETAKE, values).rowcount != 1:
         raise LostRaceError(key=request.key)
-    return Owned(row.id, request.tenant, request.operation, request.key, token, retaken=True)
+    return Owned(request.tenant, request.operation, request.key, token, retaken=True)
 
 
 def _unfinished(session: Session, row: Row[Any], again: Resend) -> Unfinished:
