@@ -23,7 +23,16 @@ from dashboard.domain.permissions import Actor
 from dashboard.domain.policy import Policies
 from dashboard.domain.states import ActorKind
 from dashboard.domain.work import Work
-from dashboard.services import evidence_looks, leases, mailing, proposals, reconciliation, recording, retention
+from dashboard.services import (
+    bulk_runs,
+    evidence_looks,
+    leases,
+    mailing,
+    proposals,
+    reconciliation,
+    recording,
+    retention,
+)
 from dashboard.services.asking import Circuit
 from dashboard.services.attempts import Outcome, Unsent
 from dashboard.services.handlers import Handlers
@@ -157,6 +166,11 @@ def end_lapsed(database: Database, context: Context) -> bool:
     return proposals.sweep(database, policies=context.policies)
 
 
+def carry_out_plans(database: Database, context: Context) -> bool:
+    """Carry out the next rows of the plans that are under way."""
+    return bulk_runs.run_due(database, policies=context.policies, stop=context.stop.is_set)
+
+
 def tell_approvers(database: Database, context: Context) -> bool:
     """Mail those who can approve what was proposed, where a server for mail is set up."""
     if context.mail is None:
@@ -172,6 +186,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("publish", publish),
     Piece("evidence", judge_evidence, every=10.0),
     Piece("proposals", end_lapsed, every=10.0),
+    Piece("plans", carry_out_plans),
     Piece("mail", tell_approvers, every=10.0),
     Piece("retention", purge_expired, every=3600.0),
 )
