@@ -13,7 +13,7 @@ from dashboard import ledger
 from dashboard.db import Database, clock, reading, transact
 from dashboard.domain.messages import MessageState
 from dashboard.domain.states import ActorKind, EventKind, State
-from dashboard.models import Operation, OperationEvent, OutboxMessage
+from dashboard.models import IdempotencyRecord, Operation, OperationEvent, OutboxMessage
 from dashboard.services import outbox
 
 TENANT = "bench"
@@ -33,7 +33,7 @@ def may_fill(database: Database, *, scratch: bool) -> bool:
     with reading(database) as session:
         return not any(
             session.scalar(select(table.id).where(*([table.tenant != TENANT] if scratch else [])).limit(1))
-            for table in (Operation, OutboxMessage)
+            for table in (Operation, OutboxMessage, IdempotencyRecord)
         )
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import click
 
-from dashboard.bench import machine, relaying, workers
+from dashboard.bench import keying, machine, relaying, workers
 from dashboard.bench import scratch as fill
 from dashboard.cli.errors import FINDINGS
 from dashboard.cli.progress import shown_progress
@@ -81,6 +81,39 @@ def relay(context: click.Context, *, messages: int, keys: int, lanes: int, histo
     click.echo(f"{messages:,} messages in {took.total_seconds():.1f} s: {_rate(messages, took)} a second")
     click.echo(where)
     _end(context, twice=relayed.twice, lost=relayed.lost, noun="messages", said=relayed.said)
+
+
+@bench.command()
+@click.option("--pairs", default=1000, show_default=True, type=COUNT, help="Keys to reserve and complete.")
+@click.option("--requests", default=300, show_default=True, type=COUNT, help="Requests of each kind.")
+@scratch_option
+def idempotency(*, pairs: int, requests: int, scratch: bool) -> None:
+    """Measure what a key costs: beside a bare INSERT and UPDATE, and beside a request without one."""
+    with _fillable_database(scratch=scratch) as (database, _url):
+        where = _where(database)
+        with _progress("keys reserved") as progress:
+            bare, kept = keying.pairs(database, count=pairs, progress=progress)
+        with _progress("requests sent") as progress:
+            costs = keying.requests(database, count=requests, progress=progress)
+    click.echo(f"A bare INSERT and UPDATE: {_usual(bare)}")
+    click.echo(f"Reserve and complete:      {_usual(kept)}, {_times(kept, bare)}")
+    plain = costs[keying.PLAIN]
+    click.echo(f"A request without a key:   {_usual(plain)}")
+    click.echo(
+        f"With a new key:            {_usual(costs[keying.PROTECTED])}, {_times(costs[keying.PROTECTED], plain)}"
+    )
+    click.echo(f"With a known key:          {_usual(costs[keying.AGAIN])}, {_times(costs[keying.AGAIN], plain)}")
+    click.echo(where)
+
+
+def _usual(cost: keying.Cost) -> str:
+    """How many a second, and the milliseconds of one, with those of this process alone."""
+    wall, processor = (keying.usual(seconds) for seconds in (cost.wall, cost.processor))
+    return f"{1 / wall:,.0f} a second, {wall * 1000:.2f} ms each, {processor * 1000:.2f} ms of it our own"
+
+
+def _times(cost: keying.Cost, base: keying.Cost) -> str:
+    return f"{keying.usual(cost.wall) / keying.usual(base.wall):.2f} times"
 
 
 @contextmanager

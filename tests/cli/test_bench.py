@@ -5,7 +5,7 @@ import sqlalchemy as sa
 
 from dashboard.bench import scratch, workers
 from dashboard.db import Database, reading, transact
-from dashboard.models import Operation, OutboxMessage
+from dashboard.models import IdempotencyRecord, Operation, OutboxMessage
 from tests import factories
 from tests.cli.conftest import Run
 
@@ -30,7 +30,7 @@ def test_a_relay_publishes_all_messages_once(ready: Database, run: Run) -> None:
         assert list(session.scalars(sa.select(OutboxMessage.state))) == ["published"] * 35
 
 
-@pytest.mark.parametrize("command", ["worker", "relay"])
+@pytest.mark.parametrize("command", ["worker", "relay", "idempotency"])
 @pytest.mark.parametrize("options", [(), ("--scratch",)])
 def test_a_database_in_use_is_refused(ready: Database, run: Run, command: str, options: tuple[str, ...]) -> None:
     transact(ready, factories.operation)
@@ -53,3 +53,23 @@ def test_workers_that_cannot_begin_leave_all_lost(ready: Database, run: Run, mon
     assert ended.status == 1
     assert ended.out.endswith("0 operations handled twice, 3 lost.\n")
     assert "no_such_module" in ended.err
+
+
+def test_the_cost_of_a_key_is_measured_beside_a_bare_pair(ready: Database, run: Run) -> None:
+    ended = run("bench", "idempotency", "--pairs", "30", "--requests", "5")
+    assert (ended.status, ended.err) == (0, "")
+    lines = ended.out.splitlines()
+    assert [line.split(":")[0] for line in lines] == [
+        "A bare INSERT and UPDATE",
+        "Reserve and complete",
+        "A request without a key",
+        "With a new key",
+        "With a known key",
+        "Engine",
+        "Machine",
+    ]
+    with reading(ready) as session:
+        rows = session.execute(sa.select(IdempotencyRecord.state, IdempotencyRecord.replay_count)).all()
+    assert len(rows) == 65
+    assert sum(replayed for _state, replayed in rows) == 5
+    assert {state for state, _replayed in rows} == {"completed"}
