@@ -1,3 +1,7 @@
+from pathlib import Path
+
+import pytest
+
 from dashboard.db import Database, reading
 from dashboard.domain.permissions import Grant, Role
 from dashboard.services import users
@@ -90,3 +94,18 @@ def test_a_barred_person_is_let_in_again_and_signed_out(ready: Database, run: Ru
     before = people(ready)[0].session_epoch
     assert run("user", "sign-out", "ana@example.com").status == 0
     assert people(ready)[0].session_epoch == before + 1
+
+
+def test_an_account_is_tied_to_a_subject_of_the_provider(
+    ready: Database, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    add(run)
+    refused = run("user", "link", "ana@example.com", "sub-1")
+    assert (refused.status, "there is no identity provider" in refused.err) == (2, True)
+    (tmp_path / "groups.toml").write_text('[[groups]]\ngroup = "ops"\nrole = "support"\n', encoding="utf-8")
+    monkeypatch.setenv("DASHBOARD_OIDC_ISSUER", "https://id.shop.example")
+    monkeypatch.setenv("DASHBOARD_OIDC_CLIENT_ID", "dashboard")
+    monkeypatch.setenv("DASHBOARD_OIDC_CLIENT_SECRET", "a secret of the client")
+    monkeypatch.setenv("DASHBOARD_OIDC_GRANTS", str(tmp_path / "groups.toml"))
+    assert run("user", "link", "ana@example.com", "sub-1").status == 0
+    assert not people(ready)[0].has_password
