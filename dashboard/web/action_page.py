@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from dashboard.domain.actions import ActionName
 from dashboard.domain.approval import ActionState, Vote
+from dashboard.domain.masking import hide_text
 from dashboard.domain.permissions import Permission, scopes
 from dashboard.models import Approval
 from dashboard.queries import actions as queries
@@ -66,7 +67,8 @@ def action_page(number: int, typed: TypedVote) -> str:
         votes = queries.votes_on(session, number)
         deciding = _deciding(session, found, votes)
     snapshot = found.Action.snapshot
-    hidden = policies().of(found.Action.type).hiding(snapshot.get("expected"), snapshot.get("actual"))
+    sides = (snapshot.get("expected"), snapshot.get("actual"), found.Operation.expected)
+    hidden = policies().of(found.Action.type).hiding(*sides)
     return render_template(
         "actions/show.html",
         found=found,
@@ -74,7 +76,9 @@ def action_page(number: int, typed: TypedVote) -> str:
         state=found.state,
         because=found.Action.ended_because or _lapsed(found),
         operation=found.Operation,
-        votes=votes,
+        note=hide_text(found.Action.note, hidden),
+        reference=hide_text(found.Action.reference or "", hidden),
+        votes=[(vote, hide_text(vote.note or "", hidden)) for vote in votes],
         agreed=len([vote for vote in votes if vote.vote == Vote.APPROVE]),
         deciding=deciding,
         typed=typed,

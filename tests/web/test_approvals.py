@@ -20,6 +20,7 @@ POLICIES = """
 destination = "payments"
 compensation = "refund_order"
 partial = true
+mask = ["expected.email"]
 approvals = { compensate = 1, manager_above = { EUR = "300" } }
 [types.refund_order]
 destination = "payments"
@@ -121,6 +122,20 @@ def test_a_changed_operation_voids_it_and_the_page_says_so(app: Flask, sqlite_da
     answer = manager.post("/actions/1/approve", data={name: form[name] for name in ("csrf_token", "idempotency_key")})
     assert (answer.status_code, "This proposal is void" in content(parse(answer.text))) == (409, True)
     assert len(list(manager.page("/actions?state=proposed").iter("tr"))) == 0
+
+
+def test_a_masked_value_that_people_wrote_into_their_words_stays_masked(app: Flask, sqlite_database: Database) -> None:
+    browser = enter(app, sqlite_database, SUPPORT)
+    add(sqlite_database, operation_id="op-1", expected={"email": "ana@home.example"})
+    said = {
+        "reason_code": "charged_twice",
+        "note": "I wrote to ana@home.example about it.",
+        "reference": "ana@home.example",
+    }
+    assert ask(browser, "op-1", "compensate", **said).status_code == 303
+    manager = enter(app, sqlite_database, MANAGER)
+    assert vote(manager, "reject", note="ana@home.example says it is fine.")[0] == 303
+    assert "ana@home.example" not in manager.get("/actions/1").text
 
 
 def test_a_vote_that_comes_back_after_signing_in_again_decides_nothing(app: Flask, sqlite_database: Database) -> None:
