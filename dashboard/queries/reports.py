@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session, aliased
 
 from dashboard.domain.actions import OVERRIDE, ActionName
@@ -180,7 +180,7 @@ def _reopened(session: Session, within: Iterable[ColumnElement[bool]]) -> list[R
             ended.executed_at.label("ended_at"),
         )
         .join(Operation, Operation.id == Action.operation_id)
-        .outerjoin(ended, ended.id == before)
+        .outerjoin(ended, and_(ended.operation_id == Action.operation_id, ended.id == before))
         .where(*within, Action.action == ActionName.REOPEN.value)
         .order_by(Action.requested_at.desc(), Action.id.desc())
         .limit(SHOWN_REOPENED)
