@@ -80,7 +80,8 @@ def unmarked(browser: PageClient, path: str) -> Iterator[str]:
 
 
 def spoken(element: Element) -> Iterator[str]:
-    if element.tag in NAMES:
+    # What says that it is in English, inside of the page, is quoted from a document that has no other language.
+    if element.tag in NAMES or (element.get("lang") == "en" and element.tag != "html"):
         return
     yield from (element.get(name, "") for name in SPOKEN)
     # A message may be spread over elements, but never over blocks; a name beside it is data.
