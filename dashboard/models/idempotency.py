@@ -15,6 +15,7 @@ CONFLICTED_SQL = "CASE WHEN conflict_count > 0 THEN 1 END"
 REPLAYED_SQL = "CASE WHEN replay_count > 0 THEN 1 END"
 FAILED_SQL = "CASE WHEN state = 'failed' THEN 1 END"
 KEPT_SQL = "CASE WHEN state IN ('completed', 'failed') AND purged_at IS NULL THEN 1 END"
+LASTING_SQL = "CASE WHEN state IN ('completed', 'failed') AND purged_at IS NULL AND expires_at IS NULL THEN 1 END"
 
 
 class IdempotencyRecord(Record):
@@ -56,6 +57,7 @@ class IdempotencyRecord(Record):
     expires_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
     purged_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
     kept: Mapped[int | None] = mapped_column(SmallInteger, Computed(KEPT_SQL, persisted=True))
+    lasting: Mapped[int | None] = mapped_column(SmallInteger, Computed(LASTING_SQL, persisted=True))
     replayed: Mapped[int | None] = mapped_column(SmallInteger, Computed(REPLAYED_SQL, persisted=True))
     failed: Mapped[int | None] = mapped_column(SmallInteger, Computed(FAILED_SQL, persisted=True))
 

@@ -28,6 +28,7 @@ AT_ONCE = 200
 PROPOSED, TO_VERIFY = "proposed", "to_verify"
 _Record = IdempotencyRecord
 _KEPT: ColumnElement[bool] = literal_column("idempotency_records.kept = 1")
+_LASTING: ColumnElement[bool] = literal_column("idempotency_records.lasting = 1")
 
 
 @dataclass(frozen=True)
@@ -127,11 +128,10 @@ def _step(session: Session, *, sweep: _Sweep, after: Any, at_once: int, write: b
 
 def _sweeps(session: Session, policies: Policies) -> Iterator[_Sweep]:
     now = clock(session)
-    yield _records(_Record.expires_at, _Record.expires_at <= now)
-    lasting = and_(_KEPT, _Record.expires_at.is_(None))
-    for name in _names(session, _Record.operation, lasting):
+    yield _records(_Record.expires_at, _KEPT, _Record.expires_at <= now)
+    for name in _names(session, _Record.operation, _LASTING):
         settled = _Record.completed_at <= now - policies.of(name).retention
-        yield _records(_Record.completed_at, _Record.expires_at.is_(None), _Record.operation == name, settled)
+        yield _records(_Record.completed_at, _LASTING, _Record.operation == name, settled)
     for name in _names(session, Operation.type):
         ended = Operation.settled_since <= now - policies.of(name).retention
         due = _due(Operation.id, Operation.settled_since).where(Operation.type == name, ended, ~_in_use(Operation))
@@ -139,7 +139,7 @@ def _sweeps(session: Session, policies: Policies) -> Iterator[_Sweep]:
 
 
 def _records(key: InstrumentedAttribute[datetime | None], *conditions: ColumnElement[bool]) -> _Sweep:
-    due = _due(_Record.id, key).where(_KEPT, *conditions, *_free())
+    due = _due(_Record.id, key).where(*conditions, *_free())
     return _Sweep(due, key, _Record.id, _clear_records)
 
 
