@@ -79,7 +79,8 @@ def send(browser: PageClient, operation_id: str, **values: str) -> int:
 
 def pages(app: Flask, browser: PageClient, operation_id: str) -> dict[str, str]:
     """What each address that a person can reach by links from the first pages answers, walked to its end."""
-    waiting, seen = ["/", "/operations", f"/operations/{operation_id}", f"/operations/{operation_id}/events/1"], {}
+    waiting = ["/", "/operations", f"/operations/{operation_id}", f"/operations/{operation_id}/events/1"]
+    seen: dict[str, str] = {}
     while waiting and len(seen) < 100:
         address = waiting.pop(0)
         if address in seen or address.startswith(("/static", "/logout", "http", "#")):
@@ -152,7 +153,7 @@ def test_a_reveal_ends(sqlite_database: Database, sign_in: SignIn, operation_id:
     browser = sign_in("operator")
     send(browser, operation_id)
     with reading(sqlite_database) as session:
-        past = session.scalar(sa.select(Reveal.revealed_at)) - timedelta(minutes=10)
+        past = session.scalars(sa.select(Reveal.revealed_at)).one() - timedelta(minutes=10)
     transact(sqlite_database, lambda session: session.execute(sa.update(Reveal).values(ends_at=past)))
     assert EMAIL not in text_of(browser.page(f"/operations/{operation_id}"))
 
