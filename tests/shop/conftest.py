@@ -151,11 +151,13 @@ Running = subprocess.Popen[bytes]
 
 
 @pytest.fixture
-def shop(sqlite_database: Database, provider: str, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+def shop(database: Database, provider: str, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     monkeypatch.setenv("PAYMENTS_URL", provider)
     payments.client.cache_clear()
-    orders.TABLES.create_all(sqlite_database.engine)
-    return Shop(sqlite_database, provider, wire, tmp_path / "shop.log")
+    # On a server the tests of one process share a database.
+    orders.TABLES.drop_all(database.engine)
+    orders.TABLES.create_all(database.engine)
+    return Shop(database, provider, wire, tmp_path / "shop.log")
 
 
 def charged(customer: str) -> Counter[str]:

@@ -5,7 +5,7 @@ import pytest
 from examples.shop import payments
 from tests.shop.conftest import Shop, charged
 
-pytestmark = pytest.mark.shop
+pytestmark = [pytest.mark.shop, pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)]
 DYING = "tests.shop.dying"
 
 

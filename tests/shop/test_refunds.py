@@ -4,7 +4,7 @@ from dashboard.db import transact
 from examples.shop import orders, payments
 from tests.shop.conftest import Shop
 
-pytestmark = pytest.mark.shop
+pytestmark = [pytest.mark.shop, pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)]
 
 
 def test_a_refund_whose_answer_is_lost_is_found_and_not_repeated(shop: Shop) -> None:
