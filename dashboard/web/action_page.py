@@ -16,6 +16,7 @@ from dashboard.domain.masking import hide_text
 from dashboard.domain.permissions import Permission, scopes
 from dashboard.models import Approval
 from dashboard.queries import actions as queries
+from dashboard.queries.bulk import plan_of
 from dashboard.services import actions, approvals
 from dashboard.services.actions import ActionRequest, Preview
 from dashboard.web.context import actor, policies, read
@@ -66,6 +67,7 @@ def action_page(number: int, typed: TypedVote) -> str:
         found = queries.get_action(session, number, scopes=scopes(asking.grants, Permission.BROWSE))
         votes = queries.votes_on(session, number)
         deciding = _deciding(session, found, votes)
+        plan_id = plan_of(session, number, scopes=scopes(asking.grants, Permission.BROWSE))
     snapshot = found.Action.snapshot
     sides = (snapshot.get("expected"), snapshot.get("actual"), found.Operation.expected)
     hidden = policies().of(found.Action.type).hiding(*sides)
@@ -81,6 +83,7 @@ def action_page(number: int, typed: TypedVote) -> str:
         votes=[(vote, hide_text(vote.note or "", hidden)) for vote in votes],
         agreed=len([vote for vote in votes if vote.vote == Vote.APPROVE]),
         deciding=deciding,
+        plan_id=plan_id,
         typed=typed,
         form_key=uuid4().hex,
         snapshot=snapshot,

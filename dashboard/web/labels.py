@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from flask_babel import LazyString, lazy_gettext
 
 from dashboard.domain.text import visible
+from dashboard.web.bulk_labels import BULK_LABELS, BULK_STEPS
 from dashboard.web.decision_labels import DECISION_LABELS
 from dashboard.web.people_labels import PEOPLE_LABELS
 
@@ -89,6 +90,7 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "evidence_judged": lazy_gettext("Judge evidence received"),
         "receipt": lazy_gettext("Take a signed receipt"),
         "receipt_refused": lazy_gettext("Refuse a receipt"),
+        **BULK_STEPS,
     },
     "reason_code": {
         "effect_absent": lazy_gettext("The effect does not exist"),
@@ -175,6 +177,7 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "no_effect": lazy_gettext("Not as asked for"),
         "duplicated": lazy_gettext("Effect exists twice"),
     },
+    **BULK_LABELS,
     **DECISION_LABELS,
     **PEOPLE_LABELS,
     "why": {

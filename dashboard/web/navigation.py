@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from dashboard.db import clock
 from dashboard.domain.permissions import Actor, Permission, holds, scopes
 from dashboard.domain.states import ActorKind
+from dashboard.queries import bulk
 from dashboard.queries.figures import exceptions_waiting
 from dashboard.queries.proposals import count_waiting
 from dashboard.services.users import Person
@@ -21,6 +22,7 @@ ITEMS: tuple[tuple[str, LazyString, Permission], ...] = (
     ("/exceptions", lazy_gettext("Exceptions"), Permission.BROWSE),
     ("/operations", lazy_gettext("Operations"), Permission.BROWSE),
     ("/actions", lazy_gettext("Actions"), Permission.BROWSE),
+    ("/bulk", lazy_gettext("Plans"), Permission.BROWSE),
     ("/idempotency", lazy_gettext("Idempotency"), Permission.BROWSE),
     ("/reconciliation", lazy_gettext("Reconciliation"), Permission.BROWSE),
     ("/outbox", lazy_gettext("Outbox"), Permission.BROWSE),
@@ -79,7 +81,15 @@ def _approvals(session: Session, person: Person, now: datetime) -> int:
     return count_waiting(session, Actor(ActorKind.USER, person.email, person.grants), now=now)
 
 
-COUNTS: Mapping[str, Callable[[Session, Person, datetime], int]] = {"/exceptions": _exceptions, "/actions": _approvals}
+def _plans(session: Session, person: Person, _now: datetime) -> int:
+    return bulk.count_waiting(session, scopes=scopes(person.grants, Permission.APPROVE), person=person.email)
+
+
+COUNTS: Mapping[str, Callable[[Session, Person, datetime], int]] = {
+    "/exceptions": _exceptions,
+    "/actions": _approvals,
+    "/bulk": _plans,
+}
 
 
 def _may(person: Person | None, permission: Permission) -> bool:

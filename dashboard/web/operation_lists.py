@@ -24,6 +24,7 @@ from dashboard.queries.identity import LIMIT as SEARCH_LIMIT
 from dashboard.queries.keyset import Page, Position, Sort
 from dashboard.queries.operations import NONE, OPEN_ONLY_SORTS, SORTS, UNASSIGNED, Choices, Group, OperationFilter
 from dashboard.queries.totals import Total
+from dashboard.web.bulk_choice import choice
 from dashboard.web.context import actor, read, requires
 from dashboard.web.formatting import counted, person_zone
 from dashboard.web.lists import Look, field, paged
@@ -92,6 +93,7 @@ def _show(template: str, *, exceptions: bool) -> str:
         columns=_columns(listing),
         open_states=OPEN_STATES,
         looks_at=_looks(listing),
+        bulk=choice(exceptions=exceptions, asking=asking),
     )
 
 

@@ -16,6 +16,7 @@ from dashboard.domain.permissions import Permission, scopes
 from dashboard.domain.states import OPEN, Cause, State, known
 from dashboard.domain.verdicts import Verdict
 from dashboard.models import Operation
+from dashboard.queries.bulk import plans_of
 from dashboard.queries.detail import Detail, detail_of
 from dashboard.queries.history import Probe, event_of, last_probe
 from dashboard.queries.reveals import revealed_fields, reveals_of
@@ -93,6 +94,7 @@ def _page(operation_id: str, *, note: str = "", problem: str = "", came_back: bo
         offered = offers(session, operation, actor=asking, policies=policies(), now=now)
         revealed = revealed_fields(session, operation.id, person=asking.id, now=now)
         reveals = reveals_of(session, operation.id)
+        plans = plans_of(session, operation.id, scopes=scopes(asking.grants, Permission.BROWSE))
     hidden = _hidden(operation, detail.probe)
     seen = _hidden(operation, detail.probe, revealed=revealed)
     compared = checked_differences(operation.expected, detail.probe, hidden=seen)
@@ -108,6 +110,7 @@ def _page(operation_id: str, *, note: str = "", problem: str = "", came_back: bo
         compared=compared,
         revealed=revealed,
         reveals=reveals,
+        plans=plans,
         timeline=timeline_rows(detail.timeline, hidden=hidden),
         possible=possible(offered),
         impossible=impossible(offered),

@@ -68,6 +68,16 @@ SENTENCES: Mapping[str, LazyString] = {
         "done; it can be proposed anew."
     ),
     "approval_expired": lazy_gettext("This proposal has expired. Nothing was done; it can be proposed anew."),
+    # plans
+    "plan_empty": lazy_gettext("No operation is ticked or matches, so there is nothing to plan. Tick some first."),
+    "plan_too_large": lazy_gettext(
+        "A plan has at most %(maximum)s operations, and more than that match. Narrow the list by type, cause, age or "
+        "tenant, and make several plans."
+    ),
+    "plan_nothing_eligible": lazy_gettext("Nothing of this plan can be done. Its page says why."),
+    "not_planner": lazy_gettext("Only who made the plan can send it. You can make one of your own."),
+    "approvals_missing": lazy_gettext("Not enough people who may have agreed to this."),
+    "number_invalid": lazy_gettext("Give a whole number from %(minimum)s to %(maximum)s, or nothing."),
     "revision_invalid": lazy_gettext("The form came without the revision it is about. Check it and send it once more."),
     "invalid_input": lazy_gettext("Some fields need another look."),
     # messages

@@ -10,7 +10,10 @@ function dropEmptyFields(request) {
   }
 }
 
-document.addEventListener("htmx:config:request", ({ detail: { ctx } }) => {
+document.addEventListener("htmx:config:request", (event) => {
+  const { ctx } = event.detail;
+  // Nobody looks at a hidden tab: what follows by itself waits until somebody does.
+  if (document.hidden && ctx.sourceElement.matches("[data-live]")) event.preventDefault();
   if (ctx.request.method === "GET") {
     dropEmptyFields(ctx.request);
     return;
