@@ -158,7 +158,9 @@ RETAKE: Update = (
     .where(RECORDS.c.id == bindparam("number"), or_(_ENDED, RECORDS.c.state == KeyState.PENDING.value))
     .values(state=KeyState.PROCESSING.value, owner_token=bindparam("token"), lease_until=_LEASE, updated_at=NOW)
 )
-ENDED = select(RECORDS.c.id).where(RECORDS.c.is_open == 1, _ENDED).order_by(RECORDS.c.created_at, RECORDS.c.id)
+# Written as a literal, or no engine takes the short index of what is open.
+_IS_OPEN: ColumnElement[bool] = literal_column("idempotency_records.is_open = 1")
+ENDED = select(RECORDS.c.id).where(_IS_OPEN, _ENDED).order_by(RECORDS.c.created_at, RECORDS.c.id)
 
 REPLAYED: Update = (
     update(RECORDS).where(RECORDS.c.id == bindparam("number")).values(replay_count=RECORDS.c.replay_count + 1)

@@ -31,6 +31,7 @@ from dashboard.services import (
     proposals,
     reconciliation,
     recording,
+    reservations,
     retention,
 )
 from dashboard.services.asking import Circuit
@@ -104,6 +105,11 @@ class Piece:
 def rescue_lost(database: Database, context: Context) -> bool:
     """Take what dead workers held to where it is looked up."""
     return transact(database, lambda session: _rescue(session, context)) > 0
+
+
+def lapse_keys(database: Database, _context: Context) -> bool:
+    """Show the idempotency keys whose owner went silent as what they are: nobody knows what became of them."""
+    return transact(database, reservations.lapse) > 0
 
 
 def send_due(database: Database, context: Context) -> bool:
@@ -181,6 +187,7 @@ def tell_approvers(database: Database, context: Context) -> bool:
 PIECES: tuple[Piece, ...] = (
     Piece("policies", remember_policies, every=3600.0),
     Piece("rescue", rescue_lost),
+    Piece("keys", lapse_keys, every=5.0),
     Piece("send", send_due),
     Piece("reconcile", reconcile, every=2.0),
     Piece("publish", publish),

@@ -4,10 +4,13 @@ import pytest
 
 from dashboard.db import Database, clock, transaction
 from dashboard.domain.errors import LostRaceError
+from dashboard.domain.permissions import Actor
+from dashboard.domain.policy import Policies
 from dashboard.domain.reservations import Replay, Unfinished
-from dashboard.services import reservations, settling
+from dashboard.domain.states import ActorKind
+from dashboard.services import reservations, settling, work
 from tests import factories
-from tests.services.reserving import complete, let_lease_end, own, request, reserve
+from tests.services.reserving import complete, let_lease_end, own, record, request, reserve
 
 
 def settle(database: Database, state: str) -> None:
@@ -28,6 +31,15 @@ def test_a_pending_key_gets_the_outcome_of_its_operation(database: Database, sta
     again = reserve(database)
     assert isinstance(again, Replay)
     assert (again.state, again.answer, again.expired, again.operation_id) == (expected, None, False, "op-1")
+
+
+def test_a_worker_shows_the_keys_of_silent_owners_as_pending(database: Database) -> None:
+    own(database)
+    context = work.Context(Policies(), Actor(ActorKind.WORKER, "worker-1"))
+    assert not work.lapse_keys(database, context)
+    let_lease_end(database)
+    assert work.lapse_keys(database, context)
+    assert record(database).state == "pending"
 
 
 def test_an_owner_at_work_is_left_alone(database: Database) -> None:
