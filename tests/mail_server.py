@@ -1,4 +1,4 @@
-"""A mail server on loopback that keeps what it is given, and refuses everything when told to."""
+"""A mail server on loopback that keeps what it is given, and refuses everything, or some, when told to."""
 
 import socketserver
 import threading
@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Letters:
-    """Where it listens, and who got which text."""
+    """Where it listens, who got which text, and whom it knows not."""
 
     port: int = 0
     refuses: bool = False
+    unknown: frozenset[str] = frozenset()
     kept: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -32,7 +33,7 @@ def receiving() -> Iterator[Letters]:
                     break
                 if verb.startswith("RCPT"):
                     to = line.partition("<")[2].partition(">")[0]
-                    self._say("550 no" if letters.refuses else "250 ok")
+                    self._say("550 no" if letters.refuses or to in letters.unknown else "250 ok")
                 elif verb == "DATA":
                     self._say("354 go on")
                     letters.kept.append((to, self._text()))

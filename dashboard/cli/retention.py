@@ -44,5 +44,6 @@ def retention(context: click.Context, *, dry_run: bool) -> None:
 def _told(purged: Purged, verb: str) -> str:
     return (
         f"{purged.records:,} idempotency records and {purged.operations:,} operations {verb}: "
-        f"{purged.payloads:,} bodies, {purged.evidence:,} pieces of evidence, {purged.received:,} received lines and receipts."
+        f"{purged.payloads:,} bodies, {purged.evidence:,} pieces of evidence, "
+        f"{purged.received:,} received lines and receipts."
     )

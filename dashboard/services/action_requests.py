@@ -59,9 +59,7 @@ class Performed:
     state: str = ActionState.EXECUTED.value
 
 
-def find(
-    session: Session, *, actor: Actor, operation_id: str, permission: Permission = Permission.BROWSE
-) -> Operation:
+def find(session: Session, *, actor: Actor, operation_id: str, permission: Permission = Permission.BROWSE) -> Operation:
     """The operation if it lies within the person's grants; NotFoundError otherwise, whichever the reason."""
     visible = in_scope(scopes(actor.grants, permission))
     operation = None

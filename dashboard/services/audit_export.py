@@ -93,9 +93,7 @@ def guarded(value: object) -> str:
     return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
 
 
-def _begin(
-    session: Session, *, reader: Actor, form: str, since: datetime | None, until: datetime | None
-) -> Export:
+def _begin(session: Session, *, reader: Actor, form: str, since: datetime | None, until: datetime | None) -> Export:
     if reader.kind is not ActorKind.SYSTEM and not holds(reader.grants, Permission.EXPORT):
         raise NotAllowedError(permission=Permission.EXPORT.value)
     now = clock(session)

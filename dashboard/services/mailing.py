@@ -1,5 +1,9 @@
-"""Mail about proposals to those who can approve them, sent by the worker and never inside a transaction."""
+"""Mail about proposals to those who can approve them, sent by the worker and never inside a transaction.
 
+Nobody is told twice: a letter that one person has got counts as told, whoever of the others the server refuses.
+"""
+
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,6 +22,8 @@ from dashboard.services import approvals, grant_rows
 
 AT_ONCE = 20
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Letter:
@@ -30,14 +36,21 @@ class Letter:
 
 
 def tell_approvers(database: Database, *, server: MailServer, public_url: str) -> bool:
-    """Send what waits to be told, each proposal once; one whose mail was not taken is told again later.
+    """Send what waits to be told, each proposal once; one whose mail nobody got is told again later.
 
-    Raises OSError or SMTPException where the server does not take it.
+    Raises OSError where nobody got the mail about one of them; that one is in no other's way.
     """
     with reading(database) as session:
         letters = list(_letters(session, public_url=public_url))
-    told = [_tell(database, letter, server) for letter in letters]
-    return any(told)
+    told, failure = False, None
+    for letter in letters:
+        try:
+            told = _tell(database, letter, server) or told
+        except OSError as error:
+            failure = error
+    if failure:
+        raise failure
+    return told
 
 
 def _letters(session: Session, *, public_url: str) -> Iterator[Letter]:
@@ -68,13 +81,22 @@ def _can_approve(stored: Action, operation: Operation, who: Actor) -> bool:
 def _tell(database: Database, letter: Letter, server: MailServer) -> bool:
     if not transact(database, lambda session: _take(session, letter)):
         return False
-    try:
-        for address in letter.to:
-            send(server, to=address, subject=letter.subject, text=letter.text)
-    except Exception:
+    refused = list(_refused(letter, server))
+    if refused and len(refused) == len(letter.to):
         transact(database, lambda session: _give_back(session, letter))
-        raise
+        raise refused[0]
+    for error in refused:
+        log.warning("action %s: one of its approvers got no mail: %s", letter.action_id, type(error).__name__)
     return True
+
+
+def _refused(letter: Letter, server: MailServer) -> Iterator[OSError]:
+    """Send to each, and give what went wrong; an SMTPException is an OSError."""
+    for address in letter.to:
+        try:
+            send(server, to=address, subject=letter.subject, text=letter.text)
+        except OSError as error:
+            yield error
 
 
 def _take(session: Session, letter: Letter) -> bool:

@@ -81,3 +81,27 @@ def test_mail_that_is_not_taken_is_sent_later(sqlite_database: Database, letters
         mail(sqlite_database, letters)
     letters.refuses = False
     assert (mail(sqlite_database, letters), len(letters.kept)) == (True, 1)
+
+
+def test_one_who_cannot_be_reached_gives_nobody_a_second_mail(sqlite_database: Database, letters: Letters) -> None:
+    propose(sqlite_database)
+    for name in ("a@shop.example", "gone@shop.example", "z@shop.example"):
+        person(sqlite_database, Role.MANAGER, name=name)
+    letters.unknown = frozenset({"gone@shop.example"})
+    assert [mail(sqlite_database, letters) for _ in range(2)] == [True, False]
+    assert [to for to, _ in letters.kept] == ["a@shop.example", "z@shop.example"]
+
+
+def test_a_proposal_that_cannot_be_mailed_is_in_no_others_way(sqlite_database: Database, letters: Letters) -> None:
+    stuck = propose(sqlite_database)
+    person(sqlite_database, Role.MANAGER, name="gone@shop.example")
+    letters.unknown = frozenset({"gone@shop.example"})
+    operation_id = transact(sqlite_database, lambda session: _of_spain(session))
+    request = ActionRequest(person(sqlite_database, Role.OPERATOR), operation_id, ActionName.CLOSE, TOLD)
+    later = perform(sqlite_database, request, replace(FORM, idempotency_key="form-2"))
+    person(sqlite_database, Role.MANAGER, name="es@shop.example", tenant="shop-es")
+    with pytest.raises(smtplib.SMTPException):
+        mail(sqlite_database, letters)
+    [(to, text)] = letters.kept
+    assert (to, f"/actions/{later.action_id}" in text) == ("es@shop.example", True)
+    assert stuck.action_id != later.action_id

@@ -49,7 +49,7 @@ def test_every_code_of_an_error_has_a_sentence() -> None:
     raised = re.compile(r"""(?:Problem\(\s*[^,()]+,\s*|Error\(|default_code: ClassVar\[str\] = )"([a-z]+_[a-z_]+)\"""")
     codes = {
         code
-        for path in files("dashboard/domain/*.py", "dashboard/services/*.py", "dashboard/edge/*.py", "dashboard/web/*.py")
+        for path in files(*(f"dashboard/{room}/*.py" for room in ("domain", "services", "edge", "web")))
         if not path.name.startswith(OF_FILES)
         for code in raised.findall(path.read_text(encoding="utf-8"))
     }
