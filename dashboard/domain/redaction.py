@@ -66,6 +66,7 @@ _LOOKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b((?i:Basic))\s+(?=\S*[0-9A-Z=])[A-Za-z0-9+/=]{6,}"), r"\1 "),
     (re.compile(r"(?:sk|rk|pk)_(?:live|test)_\w+"), ""),
     (re.compile(r"\b(?:whsec_|gh[pousr]_|xox[abprs]-|AKIA)[\w-]{6,}"), ""),
+    (re.compile(r"\bops_[\w-]{20,}"), ""),
     (re.compile(r"(?<![\w-])eyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)?"), ""),
     (re.compile(r"(://)[^/\s:@]*:[^/\s@]+(?=@)"), r"\1"),
 )

@@ -61,6 +61,7 @@ def test_a_named_secret_inside_text_never_comes_through(name: str, shape: str) -
         "key sk_live_4242abcdef used",
         "rk_test_4242abcdef",
         "whsec_C2FVsBQIhrscChlQIMV",
+        "ops_" + "Qk3-xV_9aZ" * 4,
         "ghp_abcdefghijklmnop",
         "eyJhbGciOi.eyJzdWIiOiIx.c2lnbmF0dXJl",
         f"https://user:{SECRET}@pay.example/charge",
