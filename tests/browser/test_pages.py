@@ -53,6 +53,7 @@ def paths(database: Database) -> list[str]:
         f"/operations/{masked}",
         f"/operations/{masked}/reveal",
         "/actions",
+        "/bulk",
         "/idempotency",
         "/idempotency?stuck=late",
         f"/idempotency/{record}",
