@@ -57,15 +57,15 @@ def test_what_stands_in_the_way_of_one_is_what_stands_in_the_way_of_many(databas
     assert [row[:2] for row in planning.rows(database, plan)] == [("ineligible", "compensation_exists"), ("left", None)]
 
 
-def test_a_plan_has_one_to_ten_thousand_rows(sqlite_database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_has_one_to_ten_thousand_rows(sqlite_database: Database) -> None:
     operator = person(sqlite_database, Role.OPERATOR)
-    ids = add(sqlite_database, 3)
-    monkeypatch.setattr("dashboard.services.bulk_planning.MOST_ROWS", 2)
-    for chosen, problem in (([], "plan_empty"), (["unknown"], "plan_empty"), (ids, "plan_too_large")):
+    first = planning.add_many(sqlite_database, 10_001)[0]
+    everything = OperationFilter(exceptions=True)
+    for chosen, problem in (({"ids": []}, "plan_empty"), ({"ids": [], "filters": everything}, "plan_too_large")):
         with pytest.raises(InvalidInputError) as refused:
-            make(sqlite_database, operator, chosen)
+            make(sqlite_database, operator, **chosen)
         assert [each.code for each in refused.value.problems] == [problem]
-    assert make(sqlite_database, operator, ids[:1]).total == 1
+    assert make(sqlite_database, operator, [first]).total == 1
 
 
 def test_the_same_form_makes_one_plan(database: Database) -> None:

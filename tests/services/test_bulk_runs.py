@@ -10,7 +10,7 @@ from sqlalchemy import event, select, update
 from dashboard.db import Database, reading, transact
 from dashboard.domain.actions import ActionName
 from dashboard.domain.permissions import Role
-from dashboard.models import BulkPlan, Operation, OperationEvent
+from dashboard.models import Action, BulkPlan, Operation, OperationEvent
 from dashboard.services import bulk_runs
 from dashboard.services.actions import ActionForm, ActionRequest, perform
 from tests import factories
@@ -93,6 +93,15 @@ def test_a_stopped_plan_does_nothing_until_it_goes_on(database: Database) -> Non
     assert code(database, support, plan, "stop") == "not_allowed"
 
 
+def test_one_note_is_the_evidence_of_two_hundred_rows(sqlite_database: Database) -> None:
+    operator = person(sqlite_database, Role.OPERATOR)
+    plan = started(sqlite_database, operator, planning.add_many(sqlite_database, 200))
+    assert run(sqlite_database) == 4
+    assert (outcomes(sqlite_database, plan), facts(sqlite_database, plan)[:3]) == ({"done": 200}, (200, 200, 200))
+    with reading(sqlite_database) as session:
+        assert set(session.scalars(select(Action.note))) == {factories.NOTE}
+
+
 def test_a_rate_makes_the_next_rows_wait(database: Database) -> None:
     operator = person(database, Role.OPERATOR)
     plan = started(database, operator, add(database, 5), rate="12")
@@ -135,12 +144,10 @@ def test_a_crash_at_any_statement_leaves_each_row_done_once(sqlite_database: Dat
     assert (outcomes(sqlite_database, plan), facts(sqlite_database, plan)[:3]) == ({"done": 3}, (3, 3, 3))
 
 
-def test_a_fault_of_ours_stops_the_plan_for_a_person(
-    sqlite_database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_of_ours_stops_the_plan_for_a_person(sqlite_database: Database) -> None:
     operator = person(sqlite_database, Role.OPERATOR)
     plan = started(sqlite_database, operator, add(sqlite_database, 2))
-    monkeypatch.setattr("dashboard.services.bulk_runs.portion", lambda **_: 1 / 0)
+    transact(sqlite_database, lambda session: session.execute(update(BulkPlan).values(action="unknown")))
     bulk_runs.run_due(sqlite_database, policies=planning.FREE)
     assert (state_of(sqlite_database, plan), outcomes(sqlite_database, plan)) == (("stopped", "broken"), {"left": 2})
 
