@@ -68,7 +68,8 @@ def copies(database: Database, number: int) -> None:
     table = Record.metadata.tables["operations"]
     with transaction(database) as session:
         row = session.execute(sa.select(table).where(table.c.operation_id == first)).mappings().one()
-        kept = {name: value for name, value in row.items() if name not in {"id", "is_open", "operation_id"}}
+        given = {column.name for column in table.columns if column.computed is None} - {"id", "operation_id"}
+        kept = {name: value for name, value in row.items() if name in given}
         for start in range(1, number, 1000):
             ids = range(start, min(start + 1000, number))
             session.execute(sa.insert(table), [{**kept, "operation_id": f"{first}-{each}"} for each in ids])
