@@ -12,8 +12,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from dashboard.db import Database, clock
-from dashboard.domain.actions import FORM_KEY, OVERRIDE, ActionName, Evidence, check_evidence
-from dashboard.domain.errors import ConflictError, InvalidInputError, LostRaceError, OperationsError, Problem
+from dashboard.domain.actions import FORM_KEY, ActionName, Evidence, check_evidence
+from dashboard.domain.errors import InvalidInputError, LostRaceError, OperationsError, Problem
 from dashboard.domain.permissions import Actor
 from dashboard.domain.proof import Proof
 from dashboard.models import Action, Operation
@@ -21,8 +21,8 @@ from dashboard.queries.history import last_change
 from dashboard.services import compensations, decisions, offers, proposals
 from dashboard.services.action_requests import ActionForm, ActionRequest, Performed, assess, demand, find
 from dashboard.services.policies import Policies
-from dashboard.services.previews import Preview, find_allowed, preview, reasons_for
-from dashboard.services.proofs import proof_for
+from dashboard.services.previews import Preview, find_allowed, preview, preview_proposal, reasons_for
+from dashboard.services.proofs import proof_for, unproven
 from dashboard.services.refusals import Attempt, attempt
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "perform",
     "perform_in",
     "preview",
+    "preview_proposal",
 ]
 
 
@@ -100,8 +101,8 @@ def execute(
     evidence = Evidence(proposal.reason_code, proposal.note, proposal.reference)
     now = _ready(session, operation, request, beside=proposal.requested_by)
     proof = proof_for(session, operation, request.action, policies=policies, now=now)
-    if proof and proof.needs_override and evidence.reason_code != OVERRIDE:
-        raise ConflictError("proof_missing", proof=proof.value)
+    if refusal := unproven(proof, reason_code=evidence.reason_code):
+        raise refusal
     decision = replace(
         _decision(operation, request, evidence=evidence, now=now),
         idempotency_key=proposal.idempotency_key,

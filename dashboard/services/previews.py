@@ -1,6 +1,6 @@
 """What an action would do, before anybody decides."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -12,10 +12,10 @@ from dashboard.domain.errors import OperationsError, TransitionError
 from dashboard.domain.proof import Proof
 from dashboard.domain.risk import RiskAssessment
 from dashboard.domain.states import State, Trigger, targets
-from dashboard.models import Operation
+from dashboard.models import Action, Operation
 from dashboard.services import compensations, offers
 from dashboard.services.action_requests import ActionRequest, assess, demand, find
-from dashboard.services.proofs import proof_for
+from dashboard.services.proofs import proof_for, unproven
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,11 @@ class Preview:
     now: datetime
 
 
-def preview(session: Session, request: ActionRequest) -> Preview:
-    """Look at what an action would do; raises NotFoundError and NotAllowedError, never changes anything."""
+def preview(session: Session, request: ActionRequest, *, beside: str | None = None) -> Preview:
+    """Look at what an action would do; raises NotFoundError and NotAllowedError, never changes anything.
+
+    The claim of who is named by `beside` is in nobody's way.
+    """
     now = clock(session)
     action, policies = request.action, request.policies
     operation = find_allowed(session, request)
@@ -53,9 +56,19 @@ def preview(session: Session, request: ActionRequest) -> Preview:
         compensation=compensations.planned(session, operation, action, policies=policies),
         proof=proof,
         demand=demand(operation, request, reason_code=reasons[0] if len(reasons) == 1 else "", amount=None),
-        refusal=offers.obstacle(session, operation, request, now=now),
+        refusal=offers.obstacle(session, operation, request, now=now, beside=beside),
         now=now,
     )
+
+
+def preview_proposal(session: Session, request: ActionRequest, proposal: Action) -> Preview:
+    """Look at what carrying out a proposal would do now, as `actions.execute` would do or refuse it."""
+    shown = preview(session, request, beside=proposal.requested_by)
+    compensation = shown.compensation
+    if compensation and proposal.amount:
+        compensation = replace(compensation, amount=proposal.amount)
+    refusal = shown.refusal or unproven(shown.proof, reason_code=proposal.reason_code)
+    return replace(shown, compensation=compensation, refusal=refusal)
 
 
 def find_allowed(session: Session, request: ActionRequest) -> Operation:

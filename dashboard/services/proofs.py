@@ -5,7 +5,8 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from dashboard.domain.actions import ActionName
+from dashboard.domain.actions import OVERRIDE, ActionName
+from dashboard.domain.errors import ConflictError
 from dashboard.domain.proof import Proof, proof_of_absence
 from dashboard.domain.states import known
 from dashboard.domain.verdicts import Verdict
@@ -33,6 +34,13 @@ def proofs_for(
     absent = [operation.id for operation in operations if operation.verdict == Verdict.ABSENT]
     sent = sendings(session, absent)
     return {each.id: _weighed(each, sent.get(each.id), policies=policies, now=now) for each in operations}
+
+
+def unproven(proof: Proof | None, *, reason_code: str) -> ConflictError | None:
+    """Why a proposal with this reason cannot be carried out on this proof; None where it can."""
+    if proof and proof.needs_override and reason_code != OVERRIDE:
+        return ConflictError("proof_missing", proof=proof.value)
+    return None
 
 
 def _weighed(operation: Operation, sent: datetime | None, *, policies: Policies, now: datetime) -> Proof:

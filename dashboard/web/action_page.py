@@ -1,7 +1,7 @@
 """The page of one action: what was asked for on which evidence, who must agree, and what came of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -12,13 +12,15 @@ from sqlalchemy.orm import Session
 
 from dashboard.domain.actions import ActionName
 from dashboard.domain.approval import ActionState, Vote
+from dashboard.domain.errors import OperationsError
 from dashboard.domain.masking import hide_text
 from dashboard.domain.permissions import Permission, scopes
+from dashboard.domain.risk import RiskAssessment
 from dashboard.models import Approval
 from dashboard.queries import actions as queries
 from dashboard.queries.bulk import plan_of
 from dashboard.services import actions, approvals
-from dashboard.services.actions import ActionRequest, Preview
+from dashboard.services.actions import ActionRequest
 from dashboard.web.context import actor, policies, read
 from dashboard.web.differences import differences
 from dashboard.web.effects import effects
@@ -52,12 +54,16 @@ class TypedVote:
 
 @dataclass(frozen=True)
 class Deciding:
-    """What the person can do about a proposal: decide, or take it back; `effects` is what approving would do."""
+    """What the person can do about a proposal: decide, or take it back; `effects` is what approving would do.
+
+    `risk` is as it is now; the action keeps how it was when it was asked for.
+    """
 
     decides: bool
     withdraws: bool
     effects: Sequence[Any]
-    refusal: Any
+    refusal: OperationsError | None
+    risk: RiskAssessment | None
 
 
 def action_page(number: int, typed: TypedVote) -> str:
@@ -104,24 +110,17 @@ def outcome_sentence(action: Any, state: str) -> str:
 def _deciding(session: Session, found: Any, votes: Sequence[Approval]) -> Deciding:
     stored, operation, me = found.Action, found.Operation, actor()
     if found.state != ActionState.PROPOSED or any(vote.voter == me.id for vote in votes):
-        return Deciding(decides=False, withdraws=False, effects=(), refusal=None)
+        return Deciding(decides=False, withdraws=False, effects=(), refusal=None, risk=None)
     decides = approvals.obstacle(stored, operation, actor=me, vote=Vote.APPROVE) is None
-    shown = _preview(session, found) if decides else None
+    request = ActionRequest(me, operation.operation_id, ActionName(stored.action), policies())
+    shown = actions.preview_proposal(session, request, stored) if decides else None
     return Deciding(
         decides=decides,
         withdraws=stored.requested_by == me.id,
         effects=effects(shown, policies=policies()) if shown else (),
         refusal=shown.refusal if shown else None,
+        risk=shown.risk if shown else None,
     )
-
-
-def _preview(session: Session, found: Any) -> Preview:
-    stored = found.Action
-    request = ActionRequest(actor(), found.Operation.operation_id, ActionName(stored.action), policies())
-    shown = actions.preview(session, request)
-    if shown.compensation and stored.amount:
-        return replace(shown, compensation=replace(shown.compensation, amount=stored.amount))
-    return shown
 
 
 def _lapsed(found: Any) -> str | None:

@@ -1,5 +1,6 @@
 """Deciding on screen: the approver sees the exact effects, nobody decides about their own, and no text is lost."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,33 @@ def test_a_manager_finds_it_waiting_sees_what_it_does_and_approves(app: Flask, s
     assert vote(manager, "approve")[0] == 303
     assert row_of(sqlite_database, "op-1~compensation-1").state == "pending"
     assert "Asked; the effect is still to be verified." in content(manager.page("/actions/1"))
+
+
+def test_the_claim_of_who_proposed_it_does_not_look_like_an_obstacle(app: Flask, sqlite_database: Database) -> None:
+    support = proposed(app, sqlite_database)
+    form = fields(support.page("/account"))
+    support.post("/operations/op-1/claim", data={"csrf_token": form["csrf_token"], "idempotency_key": "claim-1"})
+    manager = enter(app, sqlite_database, MANAGER)
+    assert "It cannot be carried out" not in content(manager.page("/actions/1"))
+    assert vote(manager, "approve")[0] == 303
+
+
+def test_who_approves_reads_why_the_effect_could_happen_twice(app: Flask, sqlite_database: Database) -> None:
+    proposed(app, sqlite_database)
+    assert "Duplication risk" in [
+        text_of(each).rpartition(" ")[0] for each in enter(app, sqlite_database, MANAGER).page("/actions/1").iter("h2")
+    ]
+
+
+def test_a_proof_that_grew_old_is_said_before_the_vote_is_refused(app: Flask, sqlite_database: Database) -> None:
+    support = enter(app, sqlite_database, SUPPORT)
+    add(sqlite_database, operation_id="op-1")
+    assert ask(support, "op-1").status_code == 303
+    old = update(Operation).values(verdict_at=factories.NOW - timedelta(days=9))
+    transact(sqlite_database, lambda session: session.execute(old))
+    manager = enter(app, sqlite_database, MANAGER)
+    assert "It cannot be carried out as things stand" in content(manager.page("/actions/1"))
+    assert vote(manager, "approve")[0] == 409
 
 
 def test_the_own_proposal_offers_only_to_withdraw_it(app: Flask, sqlite_database: Database) -> None:
