@@ -1,6 +1,7 @@
 """The audit log as a file: lines that the stand-alone script verifies, or a table for a spreadsheet.
 
-These are the two addresses where a GET appends to the audit log, because a copy of it that left is worth an entry.
+With the report of a month (`reports.table`) these are the only addresses where a GET appends to the audit log: a copy
+that left is worth an entry.
 """
 
 import csv
