@@ -203,7 +203,7 @@ def test_metadata_of_another_issuer_are_not_believed(
     assert reasons(sqlite_database) == [("sign_in", "provider_refused")]
 
 
-@pytest.mark.parametrize("issuer", [f"http://127.0.0.1:{free_port()}"])
+@pytest.mark.parametrize("issuer", [f"http://127.0.0.1:{free_port()}"], ids=["nobody listens there"])
 def test_a_provider_that_is_away_is_told_and_audited(client: PageClient, sqlite_database: Database) -> None:
     for _ in range(3):
         answer = client.get("/login/provider")
