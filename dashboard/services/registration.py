@@ -7,8 +7,6 @@ from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import Table, select
-from sqlalchemy.dialects import mysql, postgresql, sqlite
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from dashboard.db import clock
@@ -22,6 +20,7 @@ from dashboard.domain.work import Message, NewOperation, Registered
 from dashboard.models import Operation
 from dashboard.services import outbox, transitions
 from dashboard.services.import_lines import read_line
+from dashboard.services.insert_once import insert_once, is_new
 
 OPERATIONS: Table = Operation.metadata.tables["operations"]
 
@@ -99,20 +98,10 @@ def withdraw(session: Session, *, operation_id: str, reason: str, actor: Actor) 
 
 
 def _insert(session: Session, row: Mapping[str, Any]) -> bool:
-    """Insert the row and say whether it is new.
-
-    Without a savepoint: releasing one commits the transaction of a host whose SQLite driver begins late.
-    """
     connection = session.connection()
-    if connection.dialect.name == "mysql":
-        try:
-            connection.execute(mysql.insert(OPERATIONS).values(row))
-        except IntegrityError:
-            return False
-        return True
-    engine = postgresql if connection.dialect.name == "postgresql" else sqlite
-    inserting = engine.insert(OPERATIONS).values(row).on_conflict_do_nothing(index_elements=["operation_id"])
-    return connection.execute(inserting.returning(OPERATIONS.c.id)).first() is not None
+    dialect = connection.dialect.name
+    inserting = insert_once(OPERATIONS, row, dialect=dialect, unique=("operation_id",))
+    return is_new(connection.execute(inserting), dialect=dialect)
 
 
 def _registered_before(stored: Operation, row: Mapping[str, Any]) -> Registered:

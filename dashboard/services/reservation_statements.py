@@ -22,7 +22,6 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ColumnElement
@@ -31,6 +30,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from dashboard.db import UTCDateTime
 from dashboard.domain.keys import UNSETTLED, KeyState
 from dashboard.models import IdempotencyConflict, IdempotencyRecord
+from dashboard.services.insert_once import insert_once
 
 RECORDS: Table = IdempotencyRecord.metadata.tables["idempotency_records"]
 CONFLICTS: Table = IdempotencyConflict.metadata.tables["idempotency_conflicts"]
@@ -95,19 +95,8 @@ _MINE = and_(
 )
 
 
-def _inserting(engine: Any) -> Insert:
-    """Without RETURNING, which costs more than the rest of it, and without a savepoint.
-
-    A savepoint would end the transaction of a host whose SQLite driver begins late.
-    """
-    made: Insert = engine.insert(RECORDS).values(_NEW).on_conflict_do_nothing(index_elements=SCOPE)
-    return made
-
-
 INSERTS: dict[str, Insert] = {
-    "postgresql": _inserting(postgresql),
-    "sqlite": _inserting(sqlite),
-    "mysql": insert(RECORDS).values(_NEW),
+    dialect: insert_once(RECORDS, _NEW, dialect=dialect, unique=SCOPE) for dialect in ("postgresql", "sqlite", "mysql")
 }
 
 # A locking read sees what is committed now, even where the host reads from an older snapshot.

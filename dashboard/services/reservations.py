@@ -15,7 +15,6 @@ from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Row
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from dashboard.domain.errors import LostRaceError, NotFoundError
@@ -23,6 +22,7 @@ from dashboard.domain.fingerprint import FINGERPRINT_VERSION, differing_fields
 from dashboard.domain.keys import KeyState, Resend
 from dashboard.domain.reservations import LEASE, RETENTION, Answer, Conflict, Outcome, Owned, Replay, Unfinished
 from dashboard.services import reservation_statements as statements
+from dashboard.services.insert_once import is_new
 from dashboard.services.prepared import execute
 from dashboard.services.reservation_rows import SETTLED, again_of, replay_of, unfinished_of
 
@@ -73,14 +73,8 @@ def insert_new(session: Session, request: Request, *, token: str) -> bool:
     """Insert the record, or tell that the key is known."""
     connection = session.connection()
     values = _values(request, token=token)
-    inserting = statements.INSERTS[connection.dialect.name]
-    if connection.dialect.name != "mysql":
-        return execute(connection, inserting, values).rowcount == 1
-    try:
-        execute(connection, inserting, values)
-    except IntegrityError:
-        return False
-    return True
+    dialect = connection.dialect.name
+    return is_new(execute(connection, statements.INSERTS[dialect], values), dialect=dialect)
 
 
 def meet(session: Session, request: Request, *, token: str) -> Outcome | None:
