@@ -179,14 +179,7 @@ class Idempotency:
         return isinstance(seen, Replay)
 
     def _reserve(self, request: Request) -> Outcome:
-        for _attempt in range(reservations.ATTEMPTS):
-            if self._run(lambda session: reservations.insert_new(session, request, token=request.token)):
-                return Owned(request.tenant, request.operation, request.key, request.token)
-            # A fresh transaction: the one that met the key holds a lock of it on MariaDB, and would deadlock.
-            found = self._run(lambda session: reservations.meet(session, request, token=request.token))
-            if found is not None:
-                return found
-        raise LostRaceError(key=request.key)
+        return self._run(lambda session: reservations.reserve(session, request))
 
     def _tell(self, unit: Callable[[Session], None]) -> None:
         try:
