@@ -56,13 +56,13 @@ def mask(value: object, *, paths: Iterable[str], values: Iterable[str] = ()) -> 
     return _mask(value, (), hidden, tuple(values), 0) if hidden else value
 
 
-def mask_body(text: str, *, paths: Iterable[str]) -> str:
+def mask_body(text: str, *, paths: Iterable[str], values: Iterable[str] = ()) -> str:
     """Mask the fields of a JSON text; one that cannot be taken apart is masked whole where anything is masked."""
     hidden = tuple(paths)
     if not hidden:
         return text
     try:
-        return json.dumps(mask(json.loads(text), paths=hidden), ensure_ascii=False)
+        return json.dumps(mask(json.loads(text), paths=hidden, values=values), ensure_ascii=False)
     except (ValueError, RecursionError):
         return MASKED
 

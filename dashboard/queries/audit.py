@@ -20,6 +20,7 @@ VERIFY = "audit_verify"
 ANCHOR = "audit_anchor"
 EXPORT = "audit_export"
 REVEAL = "reveal"
+# Longer than what the list shows of it, so that a masked value at the cut is found.
 SHOWN_REASON = 200
 NEWEST = Sort("newest", AuditEntry.at, AuditEntry.seq, descending=True, read=keyset.read_time)
 

@@ -15,11 +15,12 @@ from sqlalchemy.orm import Session
 
 from dashboard.db import Database, clock, transact
 from dashboard.domain.errors import NotAllowedError, OperationsError
-from dashboard.domain.masking import mask
+from dashboard.domain.masking import Hiding, mask
 from dashboard.domain.permissions import Actor, Permission, holds
 from dashboard.domain.states import ActorKind
 from dashboard.models import AuditEntry
 from dashboard.queries.audit import EXPORT, reads
+from dashboard.queries.audit_masks import hiding_for, hidings
 from dashboard.services import audit
 from dashboard.services.policies import Policies
 
@@ -70,8 +71,7 @@ def lines(session: Session, export: Export, *, policies: Policies) -> Iterator[L
         "last": export.last,
     }
     shown = withheld = 0
-    for entry in _entries(session, export):
-        why = _why_withheld(entry, export.reader, policies)
+    for entry, why in _entries(session, export, policies):
         names = PLACE if why else COLUMNS
         line: Line = {name: _plain(entry, name) for name in names}
         withheld, shown = (withheld + 1, shown) if why else (withheld, shown + 1)
@@ -82,8 +82,8 @@ def lines(session: Session, export: Export, *, policies: Policies) -> Iterator[L
 def rows(session: Session, export: Export, *, policies: Policies) -> Iterator[list[str]]:
     """Give the header and each entry the reader may read, as cells that no spreadsheet takes for a formula."""
     yield list(COLUMNS)
-    for entry in _entries(session, export):
-        if not _why_withheld(entry, export.reader, policies):
+    for entry, why in _entries(session, export, policies):
+        if not why:
             yield [guarded(_plain(entry, name)) for name in COLUMNS]
 
 
@@ -132,7 +132,8 @@ def _refuse_too_much(session: Session, reader: Actor, *, now: datetime, count: i
         raise ExportRefusedError("export_too_often", maximum=MOST_IN_TIME)
 
 
-def _entries(session: Session, export: Export) -> Iterator[Any]:
+def _entries(session: Session, export: Export, policies: Policies) -> Iterator[tuple[Any, str | None]]:
+    """The entries, each with why it is withheld, or None."""
     if export.first is None or export.last is None:
         return
     after = export.first - 1
@@ -145,27 +146,31 @@ def _entries(session: Session, export: Export) -> Iterator[Any]:
         ).all()
         if not batch:
             return
-        yield from batch
+        hidden = hidings(session, batch, policies=policies)
+        for entry in batch:
+            yield entry, _why_withheld(entry, export.reader, hiding_for(entry, hidden, policies=policies))
         after = batch[-1].seq
 
 
-def _why_withheld(entry: Any, reader: Actor, policies: Policies) -> str | None:
+def _why_withheld(entry: Any, reader: Actor, hiding: Hiding) -> str | None:
     if reader.kind is not ActorKind.SYSTEM and not reads(
         reader, actor_id=entry.actor_id, tenant=entry.tenant, type=entry.type
     ):
         return "scope"
-    paths = policies.of(entry.type).hiding().mask if entry.type else ()
-    if paths and any(_holds_masked(text, paths) for text in (entry.before, entry.after, entry.evidence)):
+    if not hiding.mask:
+        return None
+    if mask(entry.reason, paths=hiding.mask, values=hiding.values) != entry.reason:
         return "masked"
-    return None
+    held = any(_holds_masked(text, hiding) for text in (entry.before, entry.after, entry.evidence))
+    return "masked" if held else None
 
 
-def _holds_masked(text: str | None, paths: tuple[str, ...]) -> bool:
+def _holds_masked(text: str | None, hiding: Hiding) -> bool:
     try:
         value = json.loads(text or "null")
     except (ValueError, RecursionError):
         return True
-    return bool(mask(value, paths=paths) != value)
+    return bool(mask(value, paths=hiding.mask, values=hiding.values) != value)
 
 
 def _plain(entry: Any, name: str) -> object:

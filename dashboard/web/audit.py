@@ -1,12 +1,12 @@
 """The audit log: who did what, on which grounds, and the proof that nobody changed it since."""
 
-from collections.abc import Sequence
+from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import LazyString, lazy_gettext, ngettext
 
-from dashboard.domain.masking import mask_body
+from dashboard.domain.masking import Hiding, hide_text, mask_body
 from dashboard.domain.permissions import Permission, allows, holds
 from dashboard.domain.text import is_operation_id, visible
 from dashboard.edge.filters import (
@@ -19,6 +19,7 @@ from dashboard.edge.filters import (
 from dashboard.models import AuditEntry
 from dashboard.queries import audit as queries
 from dashboard.queries.audit import OUTCOMES, VERIFY, AuditFilter
+from dashboard.queries.audit_masks import hiding_for, hidings
 from dashboard.queries.keyset import LARGEST_NUMBER
 from dashboard.services.audit_checks import verify_on_record
 from dashboard.web.audit_entries import changes_of, pretty
@@ -51,11 +52,13 @@ def index() -> str:
     may_verify = holds(asking.grants, Permission.AUDIT_SCOPE)
     with read() as session:
         page = queries.list_entries(session, filters, reader=asking, position=position)
+        hidden = hidings(session, page.rows, policies=policies())
         total = queries.count_entries(session, filters, reader=asking)
         last = queries.last_verification(session, reader=asking) if may_verify else None
     return render_template(
         "audit/index.html",
         **paged(page, position),
+        reasons={row.number: _reason(row, hiding_for(row, hidden, policies=policies())) for row in page.rows},
         total=ngettext("%(count)s entry", "%(count)s entries", total.value, count=counted(total)),
         chips=chips(request.args, names=NAMES, word=_word),
         fields=[
@@ -79,14 +82,16 @@ def show(seq: int) -> str:
     with read() as session:
         entry = queries.get_entry(session, seq, reader=asking)
         around = queries.neighbours(session, entry, reader=asking)
-    masked = policies().of(entry.type).hiding().mask if entry.type else ()
-    before, after, evidence = (_masked(text, masked) for text in (entry.before, entry.after, entry.evidence))
+        hidden = hidings(session, [entry], policies=policies())
+    hiding = hiding_for(entry, hidden, policies=policies())
+    before, after, evidence = (_masked(text, hiding) for text in (entry.before, entry.after, entry.evidence))
     return render_template(
         "audit/show.html",
         entry=entry,
         around=around,
         changes=changes_of(before, after),
         evidence=pretty(evidence),
+        reason=_reason(entry, hiding),
         finding=_finding(entry),
         operation_url=_operation_url(entry),
     )
@@ -104,9 +109,14 @@ def verify() -> ResponseReturnValue:
     return redirect(url_for("audit.index"), 303)
 
 
-def _masked(text: str | None, paths: Sequence[str]) -> str | None:
+def _masked(text: str | None, hiding: Hiding) -> str | None:
     """An entry of before policy masked a field holds it in full."""
-    return mask_body(text, paths=paths) if text else text
+    return mask_body(text, paths=hiding.mask, values=hiding.values) if text else text
+
+
+def _reason(entry: Any, hiding: Hiding) -> str:
+    """The words of people, without the masked values that they repeat."""
+    return hide_text(entry.reason or "", hiding)
 
 
 def _finding(entry: AuditEntry) -> Finding | None:

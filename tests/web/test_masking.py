@@ -106,6 +106,22 @@ def test_no_page_shows_a_masked_value(app: Flask, sign_in: SignIn, operation_id:
     assert MASKED in seen[f"/operations/{operation_id}"]
 
 
+def test_a_masked_value_in_the_words_of_people_stays_out_of_the_audit_log_on_screen_and_in_files(
+    sqlite_database: Database, sign_in: SignIn, operation_id: str
+) -> None:
+    browser = sign_in(Role.MANAGER)
+    browser.send(f"/operations/{operation_id}/notes", idempotency_key="note-1", note=f"Called {EMAIL} today.")
+    said = {"note": f"{EMAIL} wants her money back.", "reference": EMAIL, "reason_code": "customer_request"}
+    browser.send(f"/operations/{operation_id}/escalate", idempotency_key="k", revision="1", **said)
+    with reading(sqlite_database) as session:
+        found = session.scalars(sa.select(AuditEntry.seq).where(AuditEntry.reason.contains(EMAIL))).all()
+    paths = ("/audit", *(f"/audit/{seq}" for seq in found), "/audit.jsonl", "/audit.csv")
+    answers = {path: browser.get(path).text for path in paths}
+    assert len(found) == 2
+    assert [path for path, text in answers.items() if EMAIL in text] == []
+    assert (MASKED in answers["/audit"], answers["/audit.jsonl"].count('"withheld":"masked"')) == (True, 2)
+
+
 def test_no_answer_of_the_api_holds_a_masked_value(app: Flask, sqlite_database: Database, operation_id: str) -> None:
     program = Program(FlaskClient(app), make_token(sqlite_database))
     rules = [rule for rule in app.extensions["dashboard.api"].url_map.iter_rules() if "GET" in (rule.methods or ())]
