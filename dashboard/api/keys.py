@@ -1,5 +1,6 @@
 """Idempotency keys of hosts: taken, settled by their owner, and looked up."""
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -74,7 +75,17 @@ def show(operation: str, key: str) -> Response:
 def reserve() -> Response:
     """Take the key (201), or learn what it stands for: its answer (200), not finished (202), other content (409)."""
     asked = read_body(ReserveRequest)
-    return once("reserve", lambda session: _reserve(session, asked), authorise=lambda session: _writes(session, asked))
+
+    def owned(session: Session, body: bytes) -> None:
+        token = json.loads(body)["owner_token"]
+        reservations.check_owned(session, Owned(caller().tenant, asked.operation, asked.key, token))
+
+    return once(
+        "reserve",
+        lambda session: _reserve(session, asked),
+        authorise=lambda session: _writes(session, asked),
+        holds=owned,
+    )
 
 
 @blueprint.post("/complete")

@@ -46,6 +46,11 @@ class Reply:
 
 
 Unit = Callable[[Session], Reply]
+Promise = Callable[[Session, bytes], None]
+
+
+def _lasting(_session: Session, _body: bytes) -> None:
+    """What most answers tell stays true."""
 
 
 def door() -> Idempotency:
@@ -62,13 +67,26 @@ def key() -> str:
         raise SchemaError([Problem(HEADER, f"idempotency_{each.code}") for each in error.problems]) from error
 
 
-def once(name: str, unit: Unit, *, authorise: Callable[[Session], object], tried: Attempt | None = None) -> Response:
-    """Make a change once; where `tried` is given, a refusal is audited as that attempt."""
+def once(
+    name: str,
+    unit: Unit,
+    *,
+    authorise: Callable[[Session], object],
+    tried: Attempt | None = None,
+    holds: Promise = _lasting,
+) -> Response:
+    """Make a change once; where `tried` is given, a refusal is audited as that attempt.
+
+    `holds` is asked before a kept answer is sent again, and raises LostRaceError where that promises what is lost by
+    now: whoever is told a second time that the lease is theirs would do the work a second time.
+    """
     asked = asked_for(name)
 
     def whole(session: Session) -> Reply | Outcome:
         authorise(session)
         outcome = reservations.reserve(session, asked)
+        if isinstance(outcome, Replay) and outcome.answer:
+            holds(session, outcome.answer.body)
         if not isinstance(outcome, Owned):
             return outcome
         reply = unit(session)

@@ -1,5 +1,6 @@
 """Work done elsewhere: a program claims due operations and says under its lease what became of each."""
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -33,7 +34,6 @@ from dashboard.services.action_requests import find
 from dashboard.services.attempts import Unsent
 
 blueprint = Blueprint("work", __name__, url_prefix="/api/v1")
-BEATS = "heartbeat"
 
 Outcome = Callable[[Session, Work], State]
 
@@ -50,7 +50,7 @@ def claim() -> Response:
         if not all(allows(asking.grants, Permission.WORK, tenant=tenant, type=kind) for kind in asked.types):
             raise NotAllowedError(permission=Permission.WORK.value)
 
-    return once("claim", lambda session: _claim(session, asked), authorise=authorise)
+    return once("claim", lambda session: _claim(session, asked), authorise=authorise, holds=_still_claimed)
 
 
 @blueprint.post("/operations/<operation_id>/heartbeat")
@@ -65,7 +65,10 @@ def heartbeat(operation_id: str) -> Response:
         until = remote_work.heartbeat(session, work, lease=timedelta(seconds=asked.lease_seconds))
         return Reply(Heartbeat(operation_id=operation_id, lease_until=until))
 
-    return once(BEATS, beat, authorise=lambda session: _visible(session, operation_id))
+    def held(session: Session, _body: bytes) -> None:
+        remote_work.check_lease(session, operation_ids=(operation_id,), token=asked.lease_token)
+
+    return once("heartbeat", beat, authorise=lambda session: _visible(session, operation_id), holds=held)
 
 
 @blueprint.post("/operations/<operation_id>/attempt")
@@ -177,9 +180,14 @@ def _claim(session: Session, asked: ClaimRequest) -> Reply:
         policies=policies(),
     )
     token = found.works[0].token if found.works else None
-    return Reply(
-        Claims(lease_token=token, lease_until=found.until, operations=[_claimed(work) for work in found.works])
-    )
+    told = Claims(lease_token=token, lease_until=found.until, operations=[_claimed(work) for work in found.works])
+    return Reply(told, keep=bool(found.works))
+
+
+def _still_claimed(session: Session, body: bytes) -> None:
+    told = json.loads(body)
+    ids = [row["operation_id"] for row in told["operations"]]
+    remote_work.check_lease(session, operation_ids=ids, token=told["lease_token"])
 
 
 def _claimed(work: Work) -> ClaimedOperation:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from dashboard.db import clock
@@ -62,6 +62,18 @@ def held(session: Session, *, actor: Actor, operation_id: str, token: str) -> Wo
     if row.state != State.PROCESSING.value or row.lease_token != token:
         raise LostRaceError(operation_id=operation_id)
     return _work(session, row, token=token)
+
+
+def check_lease(session: Session, *, operation_ids: Collection[str], token: str) -> None:
+    """Raise LostRaceError unless this lease holds all of these, and has not ended."""
+    holding = select(func.count()).where(
+        Operation.operation_id.in_(operation_ids),
+        Operation.state == State.PROCESSING.value,
+        Operation.lease_token == token,
+        Operation.lease_until > clock(session),
+    )
+    if session.scalar(holding) != len(operation_ids):
+        raise LostRaceError(lease_token=token)
 
 
 def heartbeat(session: Session, work: Work, *, lease: timedelta) -> datetime:

@@ -108,6 +108,14 @@ def read(session: Session, *, tenant: str, operation: str, key: str) -> Replay |
     return unfinished_of(row, again)
 
 
+def check_owned(session: Session, owned: Owned) -> None:
+    """Raise LostRaceError unless the key is ours and its lease has not ended."""
+    scope = {"tenant": owned.tenant, "operation": owned.operation, "key": owned.key}
+    row = session.connection().execute(statements.READ, scope).one_or_none()
+    if row is None or row.owner_token != owned.token or again_of(row) is not Resend.IN_WORK:
+        raise LostRaceError(key=owned.key)
+
+
 def complete(
     session: Session,
     owned: Owned,

@@ -2,12 +2,14 @@
 
 import base64
 
+import pytest
 from sqlalchemy import select
 
 from dashboard.db import Database, reading
 from dashboard.domain.permissions import Permission
 from dashboard.models import IdempotencyRecord
 from tests.api.conftest import Enter
+from tests.services.reserving import let_lease_end
 
 KEY = {"operation": "pay", "key": "order-452"}
 CONTENT = {**KEY, "payload": {"amount": "10.00", "card": "visa"}}
@@ -32,6 +34,19 @@ def test_a_reservation_whose_answer_was_lost_is_asked_for_again(program: Enter) 
     host = program(Permission.RESERVE)
     first = host.post("/idempotency/reserve", CONTENT, key="call-1")
     assert host.post("/idempotency/reserve", CONTENT, key="call-1").data == first.data
+
+
+@pytest.mark.parametrize("end", ["complete", "pending", "release", "lease"])
+def test_a_key_that_is_no_longer_owned_is_not_given_again(program: Enter, database: Database, end: str) -> None:
+    """Whoever repeats the call would do the work a second time."""
+    host = program(Permission.RESERVE)
+    owned = {**KEY, "owner_token": host.post("/idempotency/reserve", CONTENT, key="call-1").json["owner_token"]}
+    if end == "lease":
+        let_lease_end(database)
+    else:
+        host.post(f"/idempotency/{end}", owned)
+    lost = host.post("/idempotency/reserve", CONTENT, key="call-1")
+    assert (lost.status_code, lost.json["code"]) == (409, "changed_meanwhile")
 
 
 def test_not_finished_is_no_answer_that_stays(program: Enter) -> None:

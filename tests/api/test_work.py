@@ -1,9 +1,16 @@
 """Work done elsewhere: claimed under a lease, and settled only by who holds it."""
 
-import pytest
+from datetime import timedelta
 
-from dashboard.db import Database
-from tests.api.conftest import Enter, Program, registration
+import pytest
+from sqlalchemy import update
+from sqlalchemy.orm import Session
+
+from dashboard.db import Database, clock, transact
+from dashboard.domain.policy import Policies
+from dashboard.models import Operation
+from dashboard.services import leases
+from tests.api.conftest import SYSTEM, Enter, Program, registration
 
 
 def claimed(program: Enter) -> tuple[Program, dict[str, str]]:
@@ -12,6 +19,15 @@ def claimed(program: Enter) -> tuple[Program, dict[str, str]]:
     claims = worker.post("/claims", {"types": ["charge_order"]}).json
     assert [row["operation_id"] for row in claims["operations"]] == ["order-452"]
     return worker, {"lease_token": claims["lease_token"]}
+
+
+def let_leases_end(database: Database, *, rescued: bool) -> None:
+    def unit(session: Session) -> None:
+        session.execute(update(Operation).values(lease_until=clock(session) - timedelta(seconds=1)))
+        if rescued:
+            leases.rescue(session, policies=Policies(), actor=SYSTEM)
+
+    transact(database, unit)
 
 
 def test_claimed_work_says_what_to_do(program: Enter) -> None:
@@ -32,6 +48,31 @@ def test_a_claim_whose_answer_was_lost_is_asked_for_again(program: Enter) -> Non
     again = worker.post("/claims", {"types": ["charge_order"]}, key="claim-1")
     assert again.data == first.data
     assert worker.get("/operations/order-452").json["attempts"] == 1
+
+
+@pytest.mark.parametrize("end", ["confirmed", "rescued", "ended"])
+def test_a_lease_that_is_lost_is_not_promised_again(program: Enter, database: Database, end: str) -> None:
+    """Whoever repeats a claim or a heartbeat would send once more what is settled, or in other hands."""
+    worker = program()
+    worker.post("/operations", registration())
+    asked = {"types": ["charge_order"]}
+    lease = {"lease_token": worker.post("/claims", asked, key="claim-1").json["lease_token"]}
+    assert worker.post("/operations/order-452/heartbeat", lease, key="beat-1").status_code == 200
+    assert worker.post("/operations/order-452/heartbeat", lease, key="beat-1").status_code == 200
+    if end == "confirmed":
+        worker.post("/operations/order-452/confirm", {**lease, "remote_id": "ch_1"})
+    else:
+        let_leases_end(database, rescued=end == "rescued")
+    for path, body, key in (("/claims", asked, "claim-1"), ("/operations/order-452/heartbeat", lease, "beat-1")):
+        lost = worker.post(path, body, key=key)
+        assert (lost.status_code, lost.json["code"]) == (409, "changed_meanwhile"), path
+
+
+def test_a_claim_that_found_nothing_is_no_answer_that_stays(sqlite_program: Enter) -> None:
+    worker = sqlite_program()
+    assert worker.post("/claims", {"types": ["charge_order"]}, key="poll").json["operations"] == []
+    worker.post("/operations", registration())
+    assert len(worker.post("/claims", {"types": ["charge_order"]}, key="poll").json["operations"]) == 1
 
 
 @pytest.mark.parametrize(
