@@ -124,7 +124,7 @@ def _columns() -> list[Column]:
 
     return [
         Column(gettext("Asked for"), lambda _group: True, {}),
-        Column(gettext("Done"), state("executed"), {"state": "executed"}),
+        Column(gettext("Executed"), state("executed"), {"state": "executed"}),
         Column(gettext("Rejected"), state("rejected"), {"state": "rejected"}),
         Column(gettext("Overrides"), lambda group: group.override, {"reason_code": "override"}),
         Column(gettext("To verify"), outcome("to_verify"), {"outcome": "to_verify"}),
