@@ -98,8 +98,11 @@ def once(
 
 
 def around(name: str, act: Callable[[], Reply], *, authorise: Callable[[Session], object]) -> Response:
-    """The same for a change that makes transactions of its own and is itself done once: it may be asked for again."""
-    asked = replace(asked_for(name), local_only=True, token=secrets.token_hex(16))
+    """The same for a change that makes transactions of its own and is itself done once: it may be asked for again.
+
+    Who asks belongs to the content: the vote of one token is not that of another which happens to use the same key.
+    """
+    asked = replace(asked_for(name, by=caller().actor.id), local_only=True, token=secrets.token_hex(16))
 
     def take(session: Session) -> Outcome:
         authorise(session)
@@ -130,13 +133,13 @@ def _settle(session: Session, owned: Owned, reply: Reply) -> None:
     reservations.complete(session, owned, kept(reply), retention=retention)
 
 
-def asked_for(name: str) -> Request:
-    """The reservation that this request asks for: its content is the address and the body."""
+def asked_for(name: str, **more: str) -> Request:
+    """The reservation that this request asks for: its content is the address, the body, and what else counts."""
     return door().request(
         tenant=caller().tenant,
         operation=f"{PREFIX}{name}",
         key=key(),
-        payload={"path": request.path, **sent()},
+        payload={"path": request.path, **more, **sent()},
         actor_id=caller().actor.id,
         correlation_id=request_id(),
     )

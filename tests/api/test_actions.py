@@ -61,6 +61,8 @@ def test_a_proposal_is_approved_by_another_token_and_never_by_its_own(program: E
     first = other.post(f"{path}/approve", {}, key="yes")
     assert (first.status_code, first.json["state"]) == (200, "executed")
     assert other.post(f"{path}/approve", {}, key="yes").data == first.data
+    third = program(Permission.BROWSE, Permission.APPROVE).post(f"{path}/approve", {}, key="yes")
+    assert (third.status_code, third.json["code"]) == (409, "idempotency_key_reused"), "nobody votes for somebody else"
     assert other.get("/operations/order-452").json["state"] == "not_applicable"
 
 
