@@ -26,11 +26,12 @@ from dashboard.api.key_models import (
     kept_of,
     told,
 )
-from dashboard.api.once import PREFIX, Reply, door, once
+from dashboard.api.once import Reply, door, once
 from dashboard.api.problem_models import problem_of
 from dashboard.api.problems import MEDIA_TYPE
 from dashboard.api.reading import check_query, read_body, sent
 from dashboard.domain.errors import ConflictError, InvalidInputError, NotAllowedError, Problem
+from dashboard.domain.keys import OWN_PREFIX
 from dashboard.domain.permissions import Permission, allows
 from dashboard.domain.reservations import Answer, Conflict, Outcome, Owned, Replay, Unfinished
 from dashboard.edge.context import actor, read, request_id, requires
@@ -207,7 +208,7 @@ def _authorise(_session: Session, asked: Named) -> None:
 
 def _writes(session: Session, asked: Named) -> None:
     _authorise(session, asked)
-    if asked.operation.startswith(PREFIX):
+    if asked.operation.startswith(OWN_PREFIX):
         raise InvalidInputError((Problem("operation", "operation_reserved"),))
 
 
@@ -220,7 +221,7 @@ def _standing(asked: Named, found: Outcome, *, lease: int | None = None) -> KeyS
             )
         case Replay():
             # What this API answered under its own keys is sent again only to who repeats the call itself.
-            ours = asked.operation.startswith(PREFIX)
+            ours = asked.operation.startswith(OWN_PREFIX)
             return KeyStanding(
                 outcome="replay",
                 state=found.state.value,

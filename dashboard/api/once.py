@@ -20,6 +20,7 @@ from dashboard.api.reading import sent
 from dashboard.db import transact
 from dashboard.domain.errors import ConflictError, InvalidInputError, OperationsError, Problem
 from dashboard.domain.key_syntax import HEADER, read_key
+from dashboard.domain.keys import OWN_PREFIX
 from dashboard.domain.reservations import Answer, Conflict, Outcome, Owned, Replay, Unfinished
 from dashboard.edge.context import database, request_id
 from dashboard.idempotency import Idempotency, answers
@@ -27,8 +28,6 @@ from dashboard.idempotency.exchange import default_location
 from dashboard.services import reservations
 from dashboard.services.refusals import Attempt, attempt
 from dashboard.services.reservations import Request
-
-PREFIX = "api:"
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def asked_for(name: str, **more: str) -> Request:
     """The reservation that this request asks for: its content is the address, the body, and what else counts."""
     return door().request(
         tenant=caller().tenant,
-        operation=f"{PREFIX}{name}",
+        operation=f"{OWN_PREFIX}{name}",
         key=key(),
         payload={"path": request.path, **more, **sent()},
         actor_id=caller().actor.id,

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 PENDING_LONG = timedelta(hours=1)
+# Under such operations our own API keeps what it answered; no host may use one, and nobody but the caller reads it.
+OWN_PREFIX = "api:"
 
 
 class KeyState(StrEnum):

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from werkzeug.datastructures import MultiDict
 
 from dashboard.db import clock
-from dashboard.domain.keys import PENDING_LONG, UNSETTLED, KeyState, Stuck, is_stuck, resend
+from dashboard.domain.keys import OWN_PREFIX, PENDING_LONG, UNSETTLED, KeyState, Stuck, is_stuck, resend
 from dashboard.domain.masking import mask
 from dashboard.domain.permissions import Permission, Scope, scopes
 from dashboard.domain.redaction import redact
@@ -92,7 +92,8 @@ def show(number: int) -> str:
     visible_scopes = scopes(actor().grants, Permission.BROWSE)
     with read() as session:
         record = queries.get_record(session, number, scopes=visible_scopes)
-        body = queries.body_of(session, number)
+        own = record.operation.startswith(OWN_PREFIX)
+        body = None if own else queries.body_of(session, number)
         conflicts = queries.conflicts_of(session, record)
         operation = queries.operation_of(session, record, scopes=visible_scopes)
         now = clock(session)
@@ -109,6 +110,7 @@ def show(number: int) -> str:
     return render_template(
         "idempotency/show.html",
         record=record,
+        own=own,
         operation=operation,
         sentence=sentence_of(outcome, record),
         again=again(outcome, record),

@@ -11,10 +11,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from dashboard.config import Settings
-from dashboard.db import Database, reading, transact
+from dashboard.db import Database, reading, transact, transaction
 from dashboard.domain.masking import MASKED
 from dashboard.domain.permissions import Grant, Role
-from dashboard.models import AuditEntry, IdempotencyRecord, Reveal
+from dashboard.models import AuditEntry, IdempotencyRecord, Operation, Reveal
 from tests import factories
 from tests.api.conftest import Program, make_token
 from tests.web.client import PageClient, parse, text_of
@@ -130,6 +130,21 @@ def test_no_answer_of_the_api_holds_a_masked_value(app: Flask, sqlite_database: 
     assert sum(answer.status_code == 200 for answer in answers.values()) >= 4
     assert [path for path, answer in answers.items() if EMAIL in answer.text or IBAN in answer.text] == []
     assert MASKED in answers["/operations/<operation_id>"].json["expected"]["customer"]["email"]
+
+
+def test_what_the_api_answered_a_worker_is_not_shown_to_people(
+    app: Flask, sqlite_database: Database, sign_in: SignIn, operation_id: str
+) -> None:
+    """A claim is answered with the whole expectation, under a key whose operation no policy is about."""
+    with transaction(sqlite_database) as session:
+        session.execute(sa.update(Operation).values(state="pending", next_attempt_at=factories.NOW))
+    worker = Program(FlaskClient(app), make_token(sqlite_database))
+    assert EMAIL in worker.post("/claims", {"types": ["charge_order"]}).text
+    with reading(sqlite_database) as session:
+        record = session.scalars(sa.select(IdempotencyRecord).where(IdempotencyRecord.operation == "api:claim")).one()
+    page = sign_in(Role.SUPPORT).get(f"/idempotency/{record.id}").text
+    assert (EMAIL in page, IBAN in page) == (False, False)
+    assert "An answer of this API to a program" in page
 
 
 def test_what_is_decided_is_kept_without_masked_values(
