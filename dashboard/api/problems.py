@@ -41,6 +41,7 @@ WORDS = {
     "parameter_empty": "Leave the parameter out instead of sending it empty.",
     "parameter_twice": "The parameter may come only once.",
     "parameter_missing": "The parameter is missing.",
+    "not_found": "There is nothing at this address, or not for you.",
     "method_not_allowed": "This address does not take this method; see the header Allow.",
     "body_too_large": "The body is larger than 2 MiB.",
     "media_type_unsupported": "Send the body as application/json.",

@@ -76,7 +76,9 @@ def test_the_last_use_is_not_written_with_every_call(sqlite_database: Database, 
 
 def test_addresses_and_methods_that_do_not_exist_are_problems_too(sqlite_program: Enter) -> None:
     host = sqlite_program()
-    assert told(host.get("/nothing")) == (404, "not_found")
+    nothing = host.get("/nothing")
+    assert told(nothing) == (404, "not_found")
+    assert nothing.json["detail"] == host.get("/operations/none-such").json["detail"] != ""
     assert told(host.get("/operations/none-such")) == (404, "not_found")
     wrong = host.client.delete("/api/v1/operations", headers=host.headers())
     assert told(wrong) == (405, "method_not_allowed")
