@@ -62,8 +62,10 @@ class Wire:
 
     def run_dry(self) -> None:
         """Wait until nothing is on its way: in a minute everything arrives."""
-        while self.under_way:
+        until = time.monotonic() + PATIENCE_SECONDS
+        while self.under_way and time.monotonic() < until:
             time.sleep(0.01)
+        assert not self.under_way
 
 
 @pytest.fixture
@@ -190,9 +192,11 @@ def _forwarding(provider: str) -> Iterator[Wire]:
             lost = wire.loses()
             wire.passed += 1
             wire.under_way.add(id(self))
-            if lost != "request":
-                self._pass_on(body, silent=lost == "answer")
-            wire.under_way.discard(id(self))
+            try:
+                if lost != "request":
+                    self._pass_on(body, silent=lost == "answer")
+            finally:
+                wire.under_way.discard(id(self))
 
         def _pass_on(self, body: bytes, *, silent: bool = False) -> None:
             self.close_connection = True
