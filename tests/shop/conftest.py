@@ -8,7 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -208,15 +208,13 @@ def _forwarding(provider: str) -> Iterator[Wire]:
             connection.close()
             if silent:
                 return
-            try:
+            with suppress(OSError):  # whoever asked was killed
                 self.send_response(answer.status)
                 self.send_header("Content-Type", answer.headers["Content-Type"])
                 self.send_header("Content-Length", str(len(told)))
                 self.send_header("Connection", "close")
                 self.end_headers()
                 self.wfile.write(told)
-            except OSError:  # whoever asked was killed
-                return
 
         def log_message(self, *_: object) -> None:
             """Stay silent."""

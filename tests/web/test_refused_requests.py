@@ -50,7 +50,7 @@ def test_looking_at_a_view_of_others_is_not_audited(sqlite_database: Database, s
 def test_what_a_service_refuses_is_audited_once(sqlite_database: Database, sign_in: SignIn) -> None:
     operation_id = add(sqlite_database)
     sent = {"idempotency_key": "form-1", "revision": "1", **EVIDENCE}
-    assert sign_in("support").send(f"/operations/{operation_id}/reopen", **sent).status_code == 409
+    assert sign_in("support").send(f"/operations/{operation_id}/reopen", **sent).status_code == 403
     assert [(entry.action, entry.subject) for entry in refused(sqlite_database)] == [("reopen", operation_id)]
 
 
