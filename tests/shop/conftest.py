@@ -8,7 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -182,13 +182,28 @@ def _wait_until_open(port: int) -> None:
 @contextmanager
 def _forwarding(provider: str) -> Iterator[Wire]:
     wire = Wire()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(wire, provider))
+    server.daemon_threads = True
+    wire.url = f"http://127.0.0.1:{server.server_port}"
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield wire
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
+
+def _handler(wire: Wire, provider: str) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self._pass_on(b"")
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
+            if len(body) < int(self.headers["Content-Length"]):
+                return  # whoever sent it was killed in the middle
             lost = wire.loses()
             wire.passed += 1
             wire.under_way.add(id(self))
@@ -200,12 +215,11 @@ def _forwarding(provider: str) -> Iterator[Wire]:
 
         def _pass_on(self, body: bytes, *, silent: bool = False) -> None:
             self.close_connection = True
-            connection = http.client.HTTPConnection(provider.removeprefix("http://"), timeout=30)
             headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
-            connection.request(self.command, self.path, body, headers)
-            answer = connection.getresponse()
-            told = answer.read()
-            connection.close()
+            with closing(http.client.HTTPConnection(provider.removeprefix("http://"), timeout=30)) as connection:
+                connection.request(self.command, self.path, body, headers)
+                answer = connection.getresponse()
+                told = answer.read()
             if silent:
                 return
             with suppress(OSError):  # whoever asked was killed
@@ -219,14 +233,4 @@ def _forwarding(provider: str) -> Iterator[Wire]:
         def log_message(self, *_: object) -> None:
             """Stay silent."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    wire.url = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield wire
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return Handler
