@@ -7,7 +7,6 @@ never back to `pending`, because its effect may have happened.
 import secrets
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import Select, Table, and_, bindparam, func, insert, or_, select, update
@@ -22,6 +21,7 @@ from dashboard.domain.work import Parent, Work
 from dashboard.models import Operation, OperationEvent
 from dashboard.queries.scoping import in_scope
 from dashboard.services import budgets, ordering, transitions
+from dashboard.services.claimed import work_of
 
 OPERATIONS: Table = Operation.metadata.tables["operations"]
 
@@ -69,7 +69,14 @@ def claim(
     parents = _parents(session, first_come)
     _hold(session, first_come, token=token, until=now + lease, actor=actor, policies=policies, now=now)
     return tuple(
-        _work(row, token=token, parent=parents.get(row.id), standing=standing, heartbeat=heartbeat)
+        work_of(
+            row,
+            token=token,
+            attempts=row.attempts + 1,
+            parent=parents.get(row.id),
+            standing=standing,
+            heartbeat=heartbeat,
+        )
         for row in first_come
     )
 
@@ -262,34 +269,3 @@ def _parents(session: Session, rows: Sequence[Operation]) -> dict[int, Parent]:
         .where(Operation.id.in_(children))
     )
     return {row.id: Parent(row.operation_id, row.remote_id, row.idempotency_key or row.operation_id) for row in found}
-
-
-def _work(
-    row: Operation,
-    *,
-    token: str,
-    parent: Parent | None,
-    standing: budgets.Standing,
-    heartbeat: Callable[[Work], None],
-) -> Work:
-    work: Work = Work(
-        operation_id=row.operation_id,
-        tenant=row.tenant,
-        type=row.type,
-        entity_type=row.entity_type,
-        entity_id=row.entity_id,
-        expected_version=row.expected_version,
-        expected=row.expected or {},
-        destination=row.destination,
-        idempotency_key=row.idempotency_key or row.operation_id,
-        amount=Decimal(row.amount) if row.amount is not None else None,
-        currency=row.currency,
-        correlation_id=row.correlation_id,
-        attempts=row.attempts + 1,
-        compensates=parent,
-        number=row.id,
-        token=token,
-        destination_failing=standing.failures.get(row.destination, 0) > 0,
-        heartbeat=lambda: heartbeat(work),
-    )
-    return work

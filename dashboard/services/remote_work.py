@@ -7,7 +7,6 @@ not exist for it; a lease that is lost is a lost race, whoever holds it now.
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from decimal import Decimal
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -21,6 +20,7 @@ from dashboard.domain.work import Work
 from dashboard.models import Operation
 from dashboard.services import budgets, leases
 from dashboard.services.action_requests import find
+from dashboard.services.claimed import work_of
 
 
 @dataclass(frozen=True)
@@ -89,31 +89,8 @@ def _until(session: Session, work: Work) -> datetime:
 
 def _work(session: Session, row: Operation, *, token: str) -> Work:
     standing = budgets.standing(session, now=clock(session))
-    return Work(
-        operation_id=row.operation_id,
-        tenant=row.tenant,
-        type=row.type,
-        entity_type=row.entity_type,
-        entity_id=row.entity_id,
-        expected_version=row.expected_version,
-        expected=row.expected or {},
-        destination=row.destination,
-        idempotency_key=row.idempotency_key or row.operation_id,
-        amount=Decimal(row.amount) if row.amount is not None else None,
-        currency=row.currency,
-        correlation_id=row.correlation_id,
-        attempts=row.attempts,
-        compensates=None,
-        number=row.id,
-        token=token,
-        destination_failing=standing.failures.get(row.destination, 0) > 0,
-        heartbeat=_no_heartbeat,
-    )
+    return work_of(row, token=token, attempts=row.attempts, parent=None, standing=standing, heartbeat=_from_afar)
 
 
 def _from_afar(_work: Work) -> None:
     """The heart of work that is done elsewhere beats through `heartbeat`."""
-
-
-def _no_heartbeat() -> None:
-    """As above."""
