@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 
 from dashboard.db import Database, reading
 from dashboard.models import AuditEntry, Operation
-from tests.browser.axe import broken_rules
+from tests.browser.axe import page_faults
 from tests.browser.conftest import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -60,7 +60,7 @@ def test_an_operator_requeues_with_evidence_and_the_page_says_it_is_to_be_verifi
     page.locator(f"tr[data-operation-id='{stuck.operation_id}'] a").first.click()
     page.get_by_role("link", name="Requeue").click()
     expect(page.get_by_role("heading", name="Duplication risk")).to_be_visible()
-    assert broken_rules(page) == []
+    assert page_faults(page) == []
     give_evidence(page, NOTE)
     page.get_by_role("button", name=re.compile("^Requeue")).click()
 
@@ -80,7 +80,7 @@ def test_a_repair_without_evidence_is_refused_in_words_and_keeps_the_typed_text(
 
     expect(page.get_by_role("alert").first).to_be_visible()
     expect(page.get_by_role("textbox", name="Note")).to_have_value("too short")
-    assert broken_rules(page) == []
+    assert page_faults(page) == []
     assert state_of(database, stuck.operation_id) == "manual_review"
     assert refusals(database) == 1
 

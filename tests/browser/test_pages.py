@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from dashboard.db import Database, reading, transact
 from dashboard.models import IdempotencyConflict, IdempotencyRecord, Operation
-from tests.browser.axe import broken_rules
+from tests.browser.axe import page_faults
 from tests.browser.conftest import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -96,9 +96,7 @@ def test_pages_are_accessible_and_never_wider_than_the_screen(
     found = {}
     for path in paths(database) if role == "manager" else ADMIN_PATHS:
         page.goto(path)
-        overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        broken = broken_rules(page) + ([f"wider than the screen by {overflow}"] if overflow > 0 else [])
-        if broken:
+        if broken := page_faults(page):
             found[path] = broken
     assert found == {}
 

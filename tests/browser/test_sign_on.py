@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from dashboard.cli.demo_shop import POLICIES
 from dashboard.config import Settings
 from tests import provider
-from tests.browser.axe import broken_rules
+from tests.browser.axe import page_faults
 from tests.provider import Provider
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -45,7 +45,7 @@ def settings(id_provider: Provider, tmp_path: Path) -> Settings:
 def test_a_person_signs_on_works_and_leaves_both_here_and_there(chromium: Browser, site: str) -> None:
     page = chromium.new_context(base_url=site).new_page()
     page.goto("/exceptions?type=charge_order")
-    assert broken_rules(page) == []
+    assert page_faults(page) == []
     page.get_by_role("link", name="Sign in with Shop ID").click()
     page.get_by_placeholder("sub").fill("marta")
     page.get_by_role("button", name="Authorize").click()
@@ -58,7 +58,7 @@ def test_a_person_signs_on_works_and_leaves_both_here_and_there(chromium: Browse
 
     page.locator("summary", has_text="marta@shop.example").click()
     page.get_by_role("button", name="Sign out", exact=True).click()
-    assert broken_rules(page) == []
+    assert page_faults(page) == []
     page.get_by_role("link", name="Sign out at the identity provider too").click()
     expect(page).to_have_url(re.compile("/oauth2/end_session"))
     page.goto("/exceptions")
