@@ -7,13 +7,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 MANIFEST := static/vendor/manifest.json
+CATALOGUES := $(patsubst %.po,%.mo,$(wildcard translations/*/LC_MESSAGES/*.po))
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --custom-compile-command "make lock"
 
 help: ## list these goals
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(VENV)/installed $(MANIFEST) ## make .venv with everything in it and build the assets
+setup: $(VENV)/installed $(MANIFEST) $(CATALOGUES) ## make .venv with everything in it and build the assets
 
 demo: setup ## start the application with a believable shop and print where it is
 	$(BIN)/dashboard demo
@@ -32,9 +33,11 @@ check: setup ## lint, types, layers, templates and the rules of the code
 assets: $(VENV)/npm ## build static/vendor from npm again
 	$(BIN)/python tools/build_assets.py
 
-messages: $(VENV)/installed ## collect the texts that people read, for translators
+messages: $(VENV)/installed ## collect the texts that people read into the catalogues, for translators
 	$(BIN)/pybabel -q extract -F translations/babel.cfg -k lazy_gettext --add-location=file --sort-by-file \
 		--project=operations-dashboard -o translations/messages.pot .
+	$(BIN)/pybabel -q update -i translations/messages.pot -d translations \
+		--no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date
 
 lock: $(VENV)/npm ## pin the dependencies anew (newer releases: make lock UPGRADE=--upgrade)
 	$(COMPILE) $(UPGRADE) pyproject.toml --output-file requirements/runtime.txt
@@ -57,6 +60,9 @@ $(VENV)/installed: requirements/dev.txt pyproject.toml hatch_build.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	touch $@
+
+translations/%.mo: translations/%.po | $(VENV)/installed
+	$(BIN)/pybabel -q compile -i $< -o $@
 
 # Where the machine has no npm, one comes as a Python package.
 $(VENV)/npm: requirements/node.txt | $(VENV)/installed
