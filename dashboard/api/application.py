@@ -10,7 +10,7 @@ from dashboard.db import Database
 from dashboard.domain.errors import OperationsError, Problem
 from dashboard.domain.policy import Policies
 from dashboard.edge.context import refuse_unmarked
-from dashboard.idempotency import Idempotency, RuleBook
+from dashboard.idempotency import Idempotency, RuleBook, Rules
 
 BLUEPRINTS: tuple[Blueprint, ...] = (
     actions.blueprint,
@@ -29,11 +29,11 @@ def create_api(
 ) -> Flask:
     """Make the application; `words` puts what the layers below refuse into a sentence."""
     api = Flask(__name__, static_folder=None)
-    api.json.sort_keys = False  # type: ignore[attr-defined]
+    api.json.sort_keys = False  # type: ignore[attr-defined]  # of Flask's own provider, not of its interface
     api.extensions["dashboard.database"] = database
     api.extensions["dashboard.policies"] = policies
     api.extensions["dashboard.words"] = words
-    api.extensions["dashboard.idempotency"] = Idempotency(database, secret.encode(), RuleBook())
+    api.extensions["dashboard.idempotency"] = Idempotency(database, secret.encode(), _rules(policies))
     Babel(api, default_locale="en", locale_selector=lambda: "en")
     gate.install(api)
     problems.install(api)
@@ -44,3 +44,8 @@ def create_api(
     refuse_unmarked(api)
     document.refuse_undescribed(api)
     return api
+
+
+def _rules(policies: Policies) -> RuleBook:
+    """Keys named after a type of operation are kept as long as its policy keeps everything else."""
+    return RuleBook({name: Rules(retention=policy.retention) for name, policy in policies.types.items()})

@@ -42,7 +42,7 @@ def describes(
     """Describe a view; an answer is a model, or a media type where it is none."""
 
     def described(view: View) -> View:
-        view.described = Described(summary, answers, body, query, once)  # type: ignore[attr-defined]
+        view.described = Described(summary, answers, body, query, once)  # type: ignore[attr-defined]  # a mark on a function
         return view
 
     return described

@@ -19,6 +19,7 @@ from dashboard.api.operation_models import ID_PATTERN
 from dashboard.api.problem_models import Problem
 from dashboard.api.problems import MEDIA_TYPE
 from dashboard.domain.actions import ActionName
+from dashboard.domain.key_syntax import LONGEST_KEY
 from dashboard.domain.permissions import Permission
 from dashboard.edge.context import PUBLIC, access_of, public
 
@@ -151,7 +152,7 @@ def _response(status: int, model: type[BaseModel] | str, refs: Models) -> dict[s
 
 _PATHS: dict[str, dict[str, Any]] = {
     "action": {"type": "string", "enum": [name.value for name in ActionName]},
-    "key": {"type": "string", "pattern": KEY_PATTERN},
+    "key": {"type": "string", "pattern": KEY_PATTERN, "maxLength": LONGEST_KEY},
     "operation": {"type": "string", "pattern": OPERATION_PATTERN},
 }
 _ABOUT = (

@@ -9,13 +9,15 @@ from pydantic import Field
 from dashboard.api.answering import Answer, Moment
 from dashboard.api.operation_models import OperationId, Sent
 from dashboard.domain.errors import InvalidInputError, Problem
+from dashboard.domain.key_syntax import LONGEST_KEY
 from dashboard.domain.reservations import Answer as Kept
 from dashboard.domain.reservations import Replay
 
 OPERATION_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$"
-KEY_PATTERN = "^[!-~]([ -~]{0,253}[!-~])?$"
+# As a key in quotes may be: blanks count, also at its ends, and it is not blanks alone.
+KEY_PATTERN = "^[ -~]*[!-~][ -~]*$"
 OperationName = Annotated[str, Field(pattern=OPERATION_PATTERN)]
-Key = Annotated[str, Field(pattern=KEY_PATTERN)]
+Key = Annotated[str, Field(pattern=KEY_PATTERN, max_length=LONGEST_KEY)]
 Reference = Annotated[str, Field(min_length=1, max_length=128)]
 Header = tuple[str, str]
 

@@ -52,9 +52,10 @@ class WholeConverter(BaseConverter):
 @requires(Permission.RESERVE)
 @describes("For how long keys are kept", {200: KeyPolicy})
 def policy() -> Response:
-    """What holds for keys, by operation."""
+    """What holds for keys, by operation the token may name."""
     check_query(request.args, ())
-    return answer(KeyPolicy(operations=[PolicyRow.model_validate(row) for row in door().rules.published()]))
+    rows = [PolicyRow.model_validate(row) for row in door().rules.published()]
+    return answer(KeyPolicy(operations=[row for row in rows if row.operation == "*" or _may_name(row.operation)]))
 
 
 @blueprint.get("/<operation>/<whole:key>")
@@ -201,8 +202,12 @@ def _known(session: Session, asked: Named) -> KeyStanding:
     return _standing(asked, found)
 
 
+def _may_name(operation: str) -> bool:
+    return allows(actor().grants, Permission.RESERVE, tenant=caller().tenant, type=operation)
+
+
 def _authorise(_session: Session, asked: Named) -> None:
-    if not allows(actor().grants, Permission.RESERVE, tenant=caller().tenant, type=asked.operation):
+    if not _may_name(asked.operation):
         raise NotAllowedError(permission=Permission.RESERVE.value)
 
 

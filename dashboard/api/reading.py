@@ -23,6 +23,21 @@ from dashboard.edge.filters import Args
 Model = TypeVar("Model", bound=BaseModel)
 MOST_DIGITS = 300
 SHORT = 18
+# What pydantic says of a field, by the ends of its error types, in codes that stay when it changes its own.
+CODES = (
+    ("missing", "field_missing"),
+    ("extra_forbidden", "field_unknown"),
+    ("_pattern_mismatch", "field_form"),
+    ("_type", "field_type"),
+    ("too_long", "field_size"),
+    ("too_short", "field_size"),
+    ("greater_than", "field_range"),
+    ("greater_than_equal", "field_range"),
+    ("less_than", "field_range"),
+    ("less_than_equal", "field_range"),
+    ("literal_error", "field_choice"),
+    ("enum", "field_choice"),
+)
 
 
 def read_body(model: type[Model]) -> Model:
@@ -68,7 +83,8 @@ def check_query(args: Args, parameters: Sequence[Parameter]) -> None:
 
 def _problems(error: ValidationError) -> Iterator[Problem]:
     for found in error.errors(include_input=False, include_url=False):
-        yield Problem(".".join(map(str, found["loc"])) or "body", found["type"], {"message": found["msg"]})
+        code = next((code for end, code in CODES if found["type"].endswith(end)), "field_invalid")
+        yield Problem(".".join(map(str, found["loc"])) or "body", code, {"message": found["msg"]})
 
 
 def _plain(value: object) -> object:

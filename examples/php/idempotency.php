@@ -103,12 +103,30 @@ function conflict(Database $database, array $row, array $sent): Answer
 
 function replay(array $row): Answer
 {
+    if ($row['expired']) {
+        return problem(410, 'idempotency_answer_expired', 'This was dealt with before. Its answer is not kept any more.');
+    }
     $body = bytes($row['response_body']);
-    if ($row['expired'] || $body === null || $row['response_status'] === null) {
-        return problem(410, 'answer_expired', 'This was dealt with before. Its answer is not kept any more.');
+    if ($body === null || $row['response_status'] === null) {
+        return outcome($row);
     }
     $headers = json_decode($row['response_headers'] ?? '[]', true);
     return new Answer((int) $row['response_status'], $body, [...$headers, ['Idempotent-Replayed', 'true']]);
+}
+
+/** What is known of work whose answer could not be kept. */
+function outcome(array $row): Answer
+{
+    if ($row['state'] === 'failed') {
+        return problem(409, 'idempotency_closed', 'This was closed without an effect: send a new key to ask again.');
+    }
+    $known = [
+        'state' => $row['state'],
+        'external_reference' => $row['external_reference'],
+        'resource_ids' => json_decode($row['resource_ids'] ?? '[]', true),
+        'operation_id' => $row['operation_id'],
+    ];
+    return new Answer(200, as_json($known), [['Content-Type', 'application/json'], ['Idempotent-Replayed', 'true']]);
 }
 
 function carry_out(Database $database, array $mine, mixed $content, callable $work): Answer

@@ -97,7 +97,7 @@ def test_bodies_that_cannot_be_read_say_how_they_are_to_be_sent(sqlite_program: 
     assert told(send(host, b"{")) == (400, "payload_not_json")
     assert told(send(host, b'{"type": "a", "type": "b"}')) == (400, "payload_duplicate_name")
     assert told(send(host, b'{"expected_version": NaN}')) == (400, "payload_number")
-    assert told(send(host, b"[1]")) == (400, "model_type")
+    assert told(send(host, b"[1]")) == (400, "field_type")
 
 
 def test_every_bad_field_is_named(sqlite_program: Enter) -> None:

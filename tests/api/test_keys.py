@@ -1,14 +1,17 @@
 """Idempotency keys of hosts over HTTP: one owner, one answer, sent again byte for byte."""
 
 import base64
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import select
 
+from dashboard.api.application import create_api
 from dashboard.db import Database, reading
 from dashboard.domain.permissions import Permission
+from dashboard.domain.policy import Policies, TypePolicy
 from dashboard.models import IdempotencyRecord
-from tests.api.conftest import Enter
+from tests.api.conftest import Enter, Program, make_token
 from tests.services.reserving import let_lease_end
 
 KEY = {"operation": "pay", "key": "order-452"}
@@ -112,6 +115,33 @@ def test_names_of_this_api_and_content_said_twice_are_refused(sqlite_program: En
     assert (twice.status_code, {error["code"] for error in twice.json["errors"]}) == (422, {"one_of"})
 
 
+def test_blanks_at_the_ends_of_a_key_count(sqlite_program: Enter) -> None:
+    host = sqlite_program(Permission.RESERVE)
+    taken = [host.post("/idempotency/reserve", {**CONTENT, "key": key}).status_code for key in ("k ", "k", " k", "k ")]
+    assert taken == [201, 201, 201, 202]
+    assert host.get("/idempotency/pay/k%20").json["key"] == "k "
+
+
+@pytest.mark.parametrize("key", ["", "   ", "k" * 256, "k\n", "clé"])
+def test_what_is_no_key_is_refused_by_name(sqlite_program: Enter, key: str) -> None:
+    refused = sqlite_program(Permission.RESERVE).post("/idempotency/reserve", {**CONTENT, "key": key})
+    assert (refused.status_code, [each["field"] for each in refused.json["errors"]]) == (400, ["key"])
+    assert refused.json["code"] in {"field_form", "field_size"}
+
+
 def test_for_how_long_keys_are_kept_is_published(sqlite_program: Enter) -> None:
-    (rules,) = sqlite_program(Permission.RESERVE).get("/idempotency/policy").json["operations"]
-    assert (rules["operation"], rules["retention_seconds"]) == ("*", 30 * 24 * 3600)
+    rules = sqlite_program(Permission.RESERVE, types=("charge_order",)).get("/idempotency/policy").json["operations"]
+    days = {each["operation"]: each["retention_seconds"] / 86400 for each in rules}
+    assert days == {"*": 30}
+
+
+def test_a_key_named_after_a_type_is_kept_as_long_as_its_policy_says(sqlite_database: Database) -> None:
+    policies = Policies(types={name: TypePolicy(retention=timedelta(days=90)) for name in ("pay", "refund")})
+    app = create_api(database=sqlite_database, policies=policies, secret="of the tests", words=str)
+    host = Program(app.test_client(), make_token(sqlite_database, Permission.RESERVE, types=("pay",)))
+    rules = host.get("/idempotency/policy").json["operations"]
+    assert {each["operation"]: each["retention_seconds"] / 86400 for each in rules} == {"pay": 90, "*": 30}
+    owner = host.post("/idempotency/reserve", CONTENT).json["owner_token"]
+    done = host.post("/idempotency/complete", {**KEY, "owner_token": owner}).json
+    kept = datetime.fromisoformat(done["expires_at"]) - datetime.fromisoformat(done["completed_at"])
+    assert kept == timedelta(days=90)

@@ -4,7 +4,8 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import select
+import pytest
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from dashboard.db import clock, reading, transact
@@ -96,4 +97,13 @@ def test_a_key_whose_answer_was_purged_is_not_new(shop: Shop) -> None:
     transact(shop.database, unit)
     assert shop.run("charge", "key-1", BODY)["status"] == 410
     assert shop.run("charge", "key-1", OTHER)["status"] == 409
+    assert len(shop.charges()) == 1
+
+
+@pytest.mark.parametrize(("state", "status"), [("completed", 200), ("failed", 409)])
+def test_what_ended_without_an_answer_says_what_is_known(shop: Shop, state: str, status: int) -> None:
+    shop.run("charge", "key-1", BODY)
+    forgotten = {"state": state, "response_body": None, "response_status": None}
+    transact(shop.database, lambda session: session.execute(update(IdempotencyRecord).values(**forgotten)))
+    assert shop.run("charge", "key-1", BODY)["status"] == status
     assert len(shop.charges()) == 1

@@ -15,3 +15,8 @@ def test_every_call_and_every_shape_has_its_place(sign_in: SignIn, app: Flask) -
     assert calls | {f"shape-{name}" for name in document["components"]["schemas"]} <= idents
     links = {link.get("href", "")[1:] for link in page.iter("a") if link.get("href", "").startswith("#shape-")}
     assert links <= idents
+
+
+def test_it_is_one_click_away_from_every_page(sign_in: SignIn) -> None:
+    page = sign_in(Role.SUPPORT).page("/operations")
+    assert "/api/v1/docs" in {link.get("href") for link in page.iter("a")}
