@@ -27,6 +27,11 @@ def proven_absent() -> dict[str, Any]:
     return {"verdict": "absent", "verdict_at": datetime.now(UTC) - timedelta(seconds=5)}
 
 
+def seen_twice() -> dict[str, Any]:
+    """Columns that say: the destination was asked a moment ago, and had several candidates."""
+    return {**proven_absent(), "verdict": "ambiguous"}
+
+
 def operation(session: Session, **values: Any) -> Operation:
     """An operation in review, unless told otherwise."""
     created = values.pop("created_at", NOW - timedelta(hours=3))

@@ -39,6 +39,7 @@ REASON_CODES: Mapping[ActionName, tuple[str, ...]] = MappingProxyType(
             "wrong_amount",
             "customer_request",
             "other",
+            OVERRIDE,
         ),
         ActionName.CLOSE: tuple(reason.value for reason in ClosedReason),
         ActionName.CONFIRM: (

@@ -1,4 +1,4 @@
-"""Fresh proof: whether what is known of an effect lets it be made again."""
+"""Fresh proof: whether what is known of an effect lets it be made again, or undone."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -7,7 +7,7 @@ from dashboard.domain.verdicts import Verdict
 
 
 class Proof(StrEnum):
-    """What is known of the effect of an operation that somebody wants to send again."""
+    """What is known of the effect of an operation that somebody wants to send again, or to undo."""
 
     ABSENT = "absent"
     EXISTS = "exists"
@@ -15,10 +15,11 @@ class Proof(StrEnum):
     SENT_SINCE = "sent_since"
     UNPROVEN = "unproven"
     NEVER = "never"
+    NO_EFFECT = "no_effect"
 
     @property
     def needs_override(self) -> bool:
-        """Whether sending again would be done without proof."""
+        """Whether it would be done without proof, or against it."""
         return self not in {Proof.ABSENT, Proof.EXISTS}
 
 
@@ -43,3 +44,8 @@ def proof_of_absence(
     if sent_at is not None and sent_at > verdict_at:
         return Proof.SENT_SINCE
     return Proof.ABSENT if timedelta() <= now - verdict_at <= freshness else Proof.STALE
+
+
+def proof_of_effect(verdict: Verdict | None) -> Proof | None:
+    """What stands against undoing the effect: the last look found none, however long ago; None where nothing does."""
+    return Proof.NO_EFFECT if verdict is Verdict.ABSENT else None

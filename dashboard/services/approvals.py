@@ -128,7 +128,7 @@ def _decide_once(session: Session, ballot: _Ballot, lapse: proposals.Lapse | Non
     if earlier:
         return _decided(session, stored, operation, ballot, repeated=True)
     now = clock(session)
-    _refuse_ended(stored, operation, ballot, lapse, now=now)
+    _refuse_ended(session, stored, operation, ballot, lapse, now=now)
     voter = as_of_now(session, ballot.actor)
     if refusal := obstacle(stored, operation, actor=voter, vote=ballot.vote):
         raise refusal
@@ -180,11 +180,17 @@ def _standing_voters(session: Session, stored: Action, operation: Operation) -> 
 
 
 def _refuse_ended(
-    stored: Action, operation: Operation, ballot: _Ballot, lapse: proposals.Lapse | None, *, now: datetime
+    session: Session,
+    stored: Action,
+    operation: Operation,
+    ballot: _Ballot,
+    lapse: proposals.Lapse | None,
+    *,
+    now: datetime,
 ) -> None:
     if lapse is None and stored.state != ActionState.PROPOSED.value:
         raise LostRaceError("not_waiting", state=stored.state, because=stored.ended_because)
-    lapse = lapse or proposals.lapse_of(stored, operation, policies=ballot.policies, now=now)
+    lapse = lapse or proposals.lapse_of(session, stored, operation, policies=ballot.policies, now=now)
     if lapse:
         code = "approval_expired" if lapse.state is ActionState.EXPIRED else "approval_void"
         raise LostRaceError(code, because=lapse.because, operation_id=operation.operation_id)

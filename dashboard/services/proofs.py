@@ -1,4 +1,4 @@
-"""Fresh proof, looked up: what is known of the effect of an operation that somebody wants to send again."""
+"""Fresh proof, looked up: what is known of an effect that somebody wants to make again, or to undo."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from dashboard.domain.actions import OVERRIDE, ActionName
 from dashboard.domain.errors import ConflictError
-from dashboard.domain.proof import Proof, proof_of_absence
+from dashboard.domain.proof import Proof, proof_of_absence, proof_of_effect
 from dashboard.domain.states import known
 from dashboard.domain.verdicts import Verdict
 from dashboard.models import Operation
@@ -18,7 +18,9 @@ from dashboard.services.policies import Policies
 def proof_for(
     session: Session, operation: Operation, action: ActionName, *, policies: Policies, now: datetime
 ) -> Proof | None:
-    """What proves that the action makes no second effect; None for an action that sends nothing again."""
+    """What is known of the effect that the action would make again or undo; None where nothing stands against it."""
+    if action is ActionName.COMPENSATE:
+        return proof_of_effect(known(Verdict, operation.verdict))
     if action is not ActionName.REQUEUE:
         return None
     sent = sent_at(session, operation.id) if operation.verdict == Verdict.ABSENT else None
@@ -29,6 +31,9 @@ def proofs_for(
     session: Session, operations: Sequence[Operation], action: ActionName, *, policies: Policies, now: datetime
 ) -> Mapping[int, Proof]:
     """What `proof_for` says of each of these operations, by row number; in one statement."""
+    if action is ActionName.COMPENSATE:
+        found = {each.id: proof_of_effect(known(Verdict, each.verdict)) for each in operations}
+        return {number: proof for number, proof in found.items() if proof}
     if action is not ActionName.REQUEUE:
         return {}
     absent = [operation.id for operation in operations if operation.verdict == Verdict.ABSENT]

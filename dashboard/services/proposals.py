@@ -1,7 +1,7 @@
 """Proposals: actions that wait for the second people policy asks for, and how they end without them.
 
-A proposal stands while its operation is as it was, the policy asks for no more, and its time is not over. What no
-longer stands is ended by whoever meets it first: a person who votes, or the worker.
+A proposal stands while its operation is as it was, the policy asks for no more, who proposed it still may, and its
+time is not over. What no longer stands is ended by whoever meets it first: a person who votes, or the worker.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,9 @@ from dashboard.domain.errors import ConflictError
 from dashboard.domain.permissions import Actor, Permission
 from dashboard.domain.states import ActorKind, EventKind
 from dashboard.models import Action, Operation
-from dashboard.services import audit, decisions, notices, transitions
+from dashboard.services import audit, decisions, notices, offers, transitions
 from dashboard.services.policies import Policies
+from dashboard.services.standing import API_NAME, as_of_now
 
 SYSTEM = Actor(ActorKind.SYSTEM, "approvals")
 PROPOSE = "propose"
@@ -97,7 +98,9 @@ def demand_now(stored: Action, operation: Operation, *, policies: Policies) -> D
     return demand_for(policies.of(operation.type), wish)
 
 
-def lapse_of(stored: Action, operation: Operation, *, policies: Policies, now: datetime) -> Lapse | None:
+def lapse_of(
+    session: Session, stored: Action, operation: Operation, *, policies: Policies, now: datetime
+) -> Lapse | None:
     """Why a proposal no longer stands; None while it does."""
     if stored.revision != operation.revision:
         return Lapse(ActionState.VOID, "operation_changed")
@@ -107,6 +110,8 @@ def lapse_of(stored: Action, operation: Operation, *, policies: Policies, now: d
         return Lapse(ActionState.EXPIRED, "time_over")
     if demand_now(stored, operation, policies=policies).asks_more_than(demand_of(stored)):
         return Lapse(ActionState.VOID, "policy_asks_more")
+    if offers.not_allowed(operation, ActionName(stored.action), actor=_proposer(session, stored)):
+        return Lapse(ActionState.VOID, "proposer_may_not")
     return None
 
 
@@ -121,7 +126,7 @@ def settle(session: Session, number: int, *, policies: Policies) -> Lapse | None
         return None
     stored, operation = row
     now = clock(session)
-    lapse = lapse_of(stored, operation, policies=policies, now=now)
+    lapse = lapse_of(session, stored, operation, policies=policies, now=now)
     if lapse and end(session, stored, state=lapse.state, because=lapse.because, now=now):
         _tell(session, operation, stored, lapse, policies=policies, now=now)
         return lapse
@@ -160,6 +165,12 @@ def sweep(database: Database, *, policies: Policies) -> bool:
 
 def _settle_alone(database: Database, number: int, *, policies: Policies) -> Lapse | None:
     return transact(database, lambda session: settle(session, number, policies=policies))
+
+
+def _proposer(session: Session, stored: Action) -> Actor:
+    """Who proposed it, with the grants that are stored now: none where they may do nothing here any more."""
+    kind = ActorKind.API if stored.requested_by.startswith(API_NAME) else ActorKind.USER
+    return as_of_now(session, Actor(kind, stored.requested_by))
 
 
 def _refuse_second(session: Session, operation: Operation, action: ActionName) -> None:

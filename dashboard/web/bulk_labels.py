@@ -76,7 +76,7 @@ BULK_LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "transition_not_allowed": lazy_gettext("Its state does not allow this."),
         "claimed": lazy_gettext("Somebody else has claimed it."),
         "proof_missing": lazy_gettext(
-            "There is no fresh proof that its effect is absent: check it, or override it on its own page."
+            "There is no proof that this is right for it: check it, or override it on its own page."
         ),
         "effect_exists": lazy_gettext("Its effect exists: confirm it instead."),
         "compensation_unknown": lazy_gettext("Policy names no compensation for its type."),

@@ -22,6 +22,7 @@ DECISION_LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "operation_changed": lazy_gettext("The operation changed after it was proposed."),
         "evidence_changed": lazy_gettext("The stored proposal is not what was proposed."),
         "policy_asks_more": lazy_gettext("The policy in force asks for more than when it was proposed."),
+        "proposer_may_not": lazy_gettext("Who proposed it may not ask for it any more."),
         "time_over": lazy_gettext("Nobody decided in time."),
         "reject": lazy_gettext("Somebody said no."),
         "withdraw": lazy_gettext("Who proposed it took it back."),
@@ -40,5 +41,6 @@ DECISION_LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "sent_since": lazy_gettext("It was sent again after the last check, which therefore proves nothing."),
         "unproven": lazy_gettext("The last check did not prove that the effect is absent."),
         "never": lazy_gettext("Nobody has asked the destination yet."),
+        "no_effect": lazy_gettext("The last check found no effect, so there may be nothing to undo."),
     },
 }

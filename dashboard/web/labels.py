@@ -97,7 +97,7 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "transient_fault": lazy_gettext("It was a passing fault"),
         "destination_fixed": lazy_gettext("The destination works again"),
         "customer_request": lazy_gettext("The customer asked for it"),
-        "override": lazy_gettext("Override: send it again without proof"),
+        "override": lazy_gettext("Override: do it without proof"),
         "charged_twice": lazy_gettext("The effect happened twice"),
         "order_cancelled": lazy_gettext("The order was cancelled"),
         "wrong_amount": lazy_gettext("The amount is wrong"),

@@ -46,10 +46,9 @@ SENTENCES: Mapping[str, LazyString] = {
     "compensation_open": lazy_gettext("A compensation is under way: %(operation_id)s. Wait for it, or close it first."),
     "effect_exists": lazy_gettext("The effect exists: sending it again would make it twice. Confirm it instead."),
     "proof_missing": lazy_gettext(
-        "There is no fresh proof that the effect is absent. Check now, or give the override as reason: a manager must "
-        "approve it."
+        "There is no proof that this is right. Check now, or give the override as reason: a manager must approve it."
     ),
-    "override_needless": lazy_gettext("Nothing has to be overridden: the proof is fresh. Choose another reason."),
+    "override_needless": lazy_gettext("Nothing has to be overridden: choose another reason."),
     "partial_not_allowed": lazy_gettext("Policy allows no part of this: leave the amount empty."),
     "amount_unreadable": lazy_gettext("This is not an amount such as 12.50."),
     "amount_not_positive": lazy_gettext("Give an amount above zero."),

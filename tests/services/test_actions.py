@@ -188,7 +188,7 @@ def test_a_confirmed_operation_cannot_be_requeued(database: Database) -> None:
 
 
 def test_a_compensation_is_a_child_and_ends_its_parent_once_confirmed(database: Database, policies: Policies) -> None:
-    operation_id = add(database)
+    operation_id = add(database, **factories.seen_twice())
     form = replace(FORM, reason_code="charged_twice")
     assert ask(database, operation_id, "compensate", form=form, policies=policies) == "done"
     child = row_of(database, f"{operation_id}~compensation-1")

@@ -39,7 +39,7 @@ def app(sqlite_database: Database, settings: Settings, tmp_path: Path) -> Flask:
 def proposed(app: Flask, database: Database, **typed: str) -> PageClient:
     """Support has proposed to compensate `op-1`."""
     browser = enter(app, database, SUPPORT)
-    add(database, operation_id="op-1")
+    add(database, operation_id="op-1", **factories.seen_twice())
     answer = ask(browser, "op-1", "compensate", **{"reason_code": "charged_twice", **typed})
     assert answer.status_code == 303, answer.text
     return browser
@@ -117,7 +117,7 @@ def test_a_part_below_the_limit_is_approved_by_an_operator_and_no_more_is_given_
     app: Flask, sqlite_database: Database
 ) -> None:
     browser = enter(app, sqlite_database, SUPPORT)
-    add(sqlite_database, operation_id="op-1")
+    add(sqlite_database, operation_id="op-1", **factories.seen_twice())
     for amount, sentence in (("318.94", "318.93 EUR that are left"), ("0", "above zero"), ("1e2", "not an amount")):
         refused = ask(browser, "op-1", "compensate", reason_code="wrong_amount", amount=amount)
         assert (refused.status_code, sentence in content(parse(refused.text))) == (422, True)
@@ -154,7 +154,7 @@ def test_a_changed_operation_voids_it_and_the_page_says_so(app: Flask, sqlite_da
 
 def test_a_masked_value_that_people_wrote_into_their_words_stays_masked(app: Flask, sqlite_database: Database) -> None:
     browser = enter(app, sqlite_database, SUPPORT)
-    add(sqlite_database, operation_id="op-1", expected={"email": "ana@home.example"})
+    add(sqlite_database, operation_id="op-1", expected={"email": "ana@home.example"}, **factories.seen_twice())
     said = {
         "reason_code": "charged_twice",
         "note": "I wrote to ana@home.example about it.",

@@ -83,7 +83,7 @@ def pages(app: Flask, browser: PageClient, operation_id: str) -> dict[str, str]:
     seen: dict[str, str] = {}
     while waiting and len(seen) < 100:
         address = waiting.pop(0)
-        if address in seen or address.startswith(("/static", "/logout", "http", "#")):
+        if address in seen or address.startswith(("/static", "/logout", "/api/", "http", "#")):
             continue
         answer = browser.get(address)
         seen[address] = answer.text

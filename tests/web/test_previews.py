@@ -9,7 +9,7 @@ from dashboard.db import Database
 from tests import factories
 from tests.web.client import PageClient, heading, parse, text_of
 from tests.web.lists import app_on, browser_on, content, enter, statements
-from tests.web.repairs import EVIDENCE, MANAGER, OPERATOR, SUPPORT, add, ask, open_form
+from tests.web.repairs import EVIDENCE, MANAGER, OPERATOR, SUPPORT, add, ask, open_form, row_of
 
 POLICIES = """
 [destinations.payments]
@@ -58,7 +58,7 @@ def test_a_compensation_names_what_it_creates(browser: PageClient, sqlite_databa
 
 
 def test_while_an_effect_is_being_undone_it_is_not_made_again(browser: PageClient, sqlite_database: Database) -> None:
-    add(sqlite_database, operation_id="op-a")
+    add(sqlite_database, operation_id="op-a", **factories.seen_twice())
     assert ask(browser, "op-a", "compensate", reason_code="charged_twice").status_code == 303
     page = content(browser.page("/operations/op-a"))
     assert "Compensation asked for: op-a~compensation-1 waits for a worker." in page
@@ -67,6 +67,17 @@ def test_while_an_effect_is_being_undone_it_is_not_made_again(browser: PageClien
         answer = browser.get(f"/operations/op-a/{action}")
         assert answer.status_code == 409
         assert "A compensation is under way: op-a~compensation-1." in content(parse(answer.text))
+
+
+def test_undoing_what_was_not_found_offers_a_check_and_the_override_only(
+    browser: PageClient, sqlite_database: Database
+) -> None:
+    add(sqlite_database, operation_id="op-a")
+    page = browser.page("/operations/op-a/compensate")
+    assert "The last check found no effect, so there may be nothing to undo." in content(page)
+    assert [option.get("value") for option in page.iter("option") if option.get("value")] == ["override"]
+    usual = ask(browser, "op-a", "compensate", reason_code="charged_twice")
+    assert (usual.status_code, row_of(sqlite_database, "op-a").revision) == (422, 1)
 
 
 def test_an_effect_that_exists_is_confirmed_instead(browser: PageClient, sqlite_database: Database) -> None:
