@@ -5,7 +5,19 @@ from collections.abc import Callable
 from flask import Blueprint, Flask
 from flask_babel import Babel
 
-from dashboard.api import actions, audit, document, figures, gate, keys, operations, problems, reconciliation, work
+from dashboard.api import (
+    actions,
+    audit,
+    document,
+    figures,
+    gate,
+    keys,
+    operations,
+    plans,
+    problems,
+    reconciliation,
+    work,
+)
 from dashboard.db import Database
 from dashboard.domain.errors import OperationsError, Problem
 from dashboard.domain.policy import Policies
@@ -19,6 +31,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     figures.blueprint,
     keys.blueprint,
     operations.blueprint,
+    plans.blueprint,
     reconciliation.blueprint,
     work.blueprint,
 )

@@ -57,9 +57,12 @@ def house(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     settled = {"operation": "pay", "key": "key-of-b", "owner_token": mine, "answer": {"status": 200, "body": SECRET}}
     assert owner.post("/idempotency/complete", settled).status_code == 200
     owner.post("/operations/b-op/actions", {"action": "close", "revision": 1, "reason_code": "other", "note": SECRET})
+    made = owner.post("/plans", {"action": "close", "operation_ids": ["b-review"]})
+    plan = made.json["plan_id"]
     names: dict[str, list[Any]] = {
         "operation_id": ["b-op", "b-review"],
-        "number": [action, run],
+        "operation_ids": [["b-op", "b-review"]],
+        "number": [action, run, plan],
         "action": ["requeue", "close", "escalate"],
         "operation": ["pay", "api:action"],
         "key": ["key-of-b", "open-of-b", "k-1"],

@@ -28,10 +28,18 @@ def test_a_proposal_is_void_once_who_proposed_it_may_not_ask_for_it_any_more(dat
 
 def test_so_is_one_of_a_token_that_was_revoked(database: Database) -> None:
     admin, operator = person(database, Role.ADMIN), person(database, Role.OPERATOR)
-    made = {"name": "billing", "tenant": "tienda-es", "permissions": {Permission.BROWSE, Permission.PROPOSE}}
 
     def make(session: Session) -> Actor:
-        row, _ = tokens.create(session, actor=admin, types=(), expires_in=timedelta(days=1), now=clock(session), **made)
+        row, _ = tokens.create(
+            session,
+            actor=admin,
+            name="billing",
+            tenant="tienda-es",
+            types=(),
+            permissions=(Permission.BROWSE, Permission.PROPOSE),
+            expires_in=timedelta(days=1),
+            now=clock(session),
+        )
         return Actor(ActorKind.API, f"token:{row.name}", tokens.grants_of(row))
 
     program = transact(database, make)
@@ -51,9 +59,8 @@ def test_undoing_an_effect_that_was_not_found_needs_a_manager_who_overrides(data
     proposed = propose(database, support, operation_id=absent, reason_code="override")
     assert code(database, operator, proposed) == "not_allowed"
     assert code(database, person(database, Role.MANAGER), proposed) == "executed"
-    needless = {"reason_code": "override", "idempotency_key": "form-2", "operation_id": add(database)}
     with pytest.raises(InvalidInputError):
-        propose(database, support, **needless)
+        propose(database, support, operation_id=add(database), reason_code="override", idempotency_key="form-2")
 
 
 def test_an_approval_of_an_effect_that_is_found_absent_meanwhile_is_refused(database: Database) -> None:
