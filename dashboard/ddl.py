@@ -129,3 +129,73 @@ def _refusing_trigger(table: str, verb: str, message: str) -> str:
     if dialect() == "mysql":
         return f"{head} SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{message}'"
     return f"{head} BEGIN SELECT RAISE(ABORT, '{message}'); END"
+
+
+def differs(column: str) -> str:
+    """A condition of a trigger on UPDATE: the column's value is another one now, NULL being a value like any other."""
+    same = {"postgresql": "IS NOT DISTINCT FROM", "sqlite": "IS", "mysql": "<=>"}[dialect()]
+    return f"NOT (OLD.{column} {same} NEW.{column})"
+
+
+def utc_day(moment: str) -> str:
+    """The UTC day of a stored moment."""
+    return {
+        "postgresql": f"CAST({moment} AT TIME ZONE 'UTC' AS date)",
+        # A host may write a moment that SQLite cannot read; its change must not fail for the sake of a figure.
+        "sqlite": f"coalesce(date({moment}), substr({moment}, 1, 10))",
+        "mysql": f"DATE({moment})",
+    }[dialect()]
+
+
+def milliseconds(earlier: str, later: str) -> str:
+    """Whole milliseconds between two stored moments; none where a clock was wrong and it would be negative."""
+    return {
+        "postgresql": f"CAST(greatest(floor(extract(epoch FROM {later} - {earlier}) * 1000), 0) AS bigint)",
+        "sqlite": f"CAST(max(round((julianday({later}) - julianday({earlier})) * 86400000), 0) AS integer)",
+        "mysql": f"GREATEST(TIMESTAMPDIFF(MICROSECOND, {earlier}, {later}) DIV 1000, 0)",
+    }[dialect()]
+
+
+def json_text(column: str, name: str) -> str:
+    """A member of a JSON object as text; NULL where there is none, or no JSON."""
+    return {
+        "postgresql": f"{column} ->> '{name}'",
+        "sqlite": f"CASE WHEN json_valid({column}) THEN json_extract({column}, '$.{name}') END",
+        "mysql": f"JSON_VALUE({column}, '$.{name}')",
+    }[dialect()]
+
+
+def from_nothing() -> str:
+    """What a SELECT with a WHERE but without a table says in place of its FROM."""
+    return "FROM DUAL" if dialect() == "mysql" else ""
+
+
+def follow_changes(
+    name: str, table: str, verb: str, *, when: str, statements: Sequence[str], columns: Sequence[str] = ()
+) -> None:
+    """Run statements after each row that is inserted, updated (in one of `columns`) or deleted and fits `when`.
+
+    On PostgreSQL they run as the owner of the tables, as they do on MariaDB: a host needs no right beyond its own.
+    """
+    body = " ".join(f"{statement};" for statement in statements)
+    of = f" OF {', '.join(columns)}" if columns and dialect() != "mysql" else ""
+    head = f"CREATE TRIGGER {name} AFTER {verb}{of} ON {table} FOR EACH ROW"
+    if dialect() == "mysql":
+        op.execute(f"{head} BEGIN IF {when} THEN {body} END IF; END")
+    elif dialect() == "sqlite":
+        op.execute(f"{head} WHEN {when} BEGIN {body} END")
+    else:
+        op.execute(
+            f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT "
+            f"AS $$ BEGIN {body} RETURN NULL; END $$"
+        )
+        op.execute(f"{head} WHEN ({when}) EXECUTE FUNCTION {name}()")
+
+
+def follow_no_more(name: str, table: str) -> None:
+    """Undo `follow_changes`."""
+    if dialect() == "postgresql":
+        op.execute(f"DROP TRIGGER {name} ON {table}")
+        op.execute(f"DROP FUNCTION {name}()")
+        return
+    op.execute(f"DROP TRIGGER {name}")

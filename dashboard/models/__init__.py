@@ -15,6 +15,7 @@ from dashboard.models.reconciliation import (
 )
 from dashboard.models.record import Record
 from dashboard.models.reveals import Reveal
+from dashboard.models.rollups import OperationFact, RollupDay, RollupDelta, RollupHistogram, RollupState
 from dashboard.models.tokens import ApiToken
 from dashboard.models.users import Identity, User, UserGrant, UserSession
 
@@ -36,6 +37,7 @@ __all__ = [
     "Identity",
     "Operation",
     "OperationEvent",
+    "OperationFact",
     "OperationPayload",
     "OutboxDecision",
     "OutboxMessage",
@@ -44,6 +46,10 @@ __all__ = [
     "ReconciliationRun",
     "Record",
     "Reveal",
+    "RollupDay",
+    "RollupDelta",
+    "RollupHistogram",
+    "RollupState",
     "User",
     "UserGrant",
     "UserSession",

@@ -1,0 +1,206 @@
+"""Figures of history: what the counters by day say, and what is not folded into them yet; hence exact at any moment.
+
+Whoever may see all tenants reads the rows that sum them up, so that 10,000 tenants cost no more than one.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, cast
+
+from sqlalchemy import ColumnElement, Select, and_, false, func, literal, null, or_, select, union_all
+from sqlalchemy.orm import Session
+
+from dashboard.domain.facts import Fact, Facts, Period
+from dashboard.domain.histograms import Histogram, bucket_of, decode, merge
+from dashboard.domain.permissions import Scope
+from dashboard.models import RollupDay, RollupDelta, RollupHistogram, RollupState
+from dashboard.queries.scoping import in_scope
+
+__all__ = ["Counts", "Durations", "Fact", "Facts", "Freshness", "Period", "counts", "durations", "freshness"]
+
+ALL_TENANTS = ""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How often a fact happened; days and types without any are left out."""
+
+    by_day: dict[date, dict[str, int]] = field(default_factory=dict)
+    by_type: dict[str, dict[str, int]] = field(default_factory=dict)
+    by_label: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """Over all days, types and labels."""
+        return sum(self.by_label.values())
+
+
+@dataclass(frozen=True)
+class Durations:
+    """How long it took from creation to confirmation; days and types without any are left out."""
+
+    all: Histogram = field(default_factory=Histogram)
+    by_day: dict[date, Histogram] = field(default_factory=dict)
+    by_type: dict[str, Histogram] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """How far the counters are: without `built_at` they are not whole yet; `unfolded` changes are added at each look.
+
+    `drifts` is how many figures the last check found to be other than the tables say.
+    """
+
+    folded_at: datetime | None
+    unfolded: int
+    built_at: datetime | None
+    checked_at: datetime | None
+    drifts: int
+    first_drift: str | None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Which figures: of which fact, in which days, within which grants and filters."""
+
+    fact: Fact
+    period: Period
+    scopes: Sequence[Scope]
+    type: str | None
+    tenant: str | None
+
+
+def counts(
+    session: Session,
+    *,
+    fact: Fact,
+    period: Period,
+    scopes: Sequence[Scope],
+    type: str | None = None,  # noqa: A002 - the word of the design
+    tenant: str | None = None,
+) -> Counts:
+    """Count a fact by day, type and label, within the grants; one query."""
+    asked = _Asked(fact, period, scopes, type, tenant)
+    day, delta = RollupDay, RollupDelta
+    folded = select(day.day, day.type, day.label, day.count.label("amount")).where(*_folded(day, asked))
+    unfolded = select(delta.day, delta.type, delta.label, delta.amount).where(*_unfolded(asked))
+    # One statement, which no fold can come between.
+    both = union_all(folded, unfolded).subquery("both")
+    by = (both.c.day, both.c.type, both.c.label)
+    return _counted(session.execute(select(*by, func.sum(both.c.amount)).group_by(*by)))
+
+
+def durations(
+    session: Session,
+    *,
+    period: Period,
+    scopes: Sequence[Scope],
+    type: str | None = None,  # noqa: A002 - the word of the design
+    tenant: str | None = None,
+) -> Durations:
+    """The times from creation to confirmation by the day of the confirmation and by type, within the grants; one query.
+
+    Source: the percentiles are estimated from fixed buckets, to within 4 %.
+    """
+    asked = _Asked(Fact.CONFIRMED, period, scopes, type, tenant)
+    held, delta = RollupHistogram, RollupDelta
+    folded = select(held.day, held.type, held.buckets, null().label("milliseconds"), literal(0).label("amount")).where(
+        *_folded(held, asked)
+    )
+    unfolded = (
+        select(delta.day, delta.type, null().label("buckets"), delta.milliseconds, func.sum(delta.amount))
+        .where(*_unfolded(asked), delta.milliseconds.is_not(None))
+        .group_by(delta.day, delta.type, delta.milliseconds)
+    )
+    both: Select[*tuple[Any, ...]] = select(union_all(folded, unfolded).subquery("both"))
+    found = [(row[0], row[1], _histogram(row)) for row in session.execute(both)]
+    by_day, by_type = defaultdict(list), defaultdict(list)
+    for on, name, histogram in found:
+        by_day[on].append(histogram)
+        by_type[name].append(histogram)
+    return Durations(merge(each for _, _, each in found), _merged(by_day), _merged(by_type))
+
+
+def freshness(session: Session) -> Freshness:
+    """How far the counters are, and what the last check of them said."""
+    unfolded = session.scalar(select(func.count()).select_from(RollupDelta)) or 0
+    state = session.scalar(select(RollupState))
+    if state is None:
+        return Freshness(None, unfolded, None, None, 0, None)
+    return Freshness(state.folded_at, unfolded, state.built_at, state.checked_at, state.drifts, state.first_drift)
+
+
+def covered(scopes: Sequence[Scope], *, model: Any) -> ColumnElement[bool]:
+    """Rows of the counters for these grants: the sums of all tenants where those are granted, each tenant's elsewhere.
+
+    Names the tenants beside the days, so that the unique index leads straight to them.
+    """
+    everywhere = {scope.type for scope in scopes if scope.tenant is None}
+    if None in everywhere:
+        return cast("ColumnElement[bool]", model.tenant == ALL_TENANTS)
+    types = sorted(name for name in everywhere if name)
+    rest = [scope for scope in scopes if scope.tenant is not None and scope.type not in everywhere]
+    parts: list[ColumnElement[bool]] = []
+    if types:
+        parts.append(and_(model.tenant == ALL_TENANTS, model.type.in_(types)))
+    if rest:
+        tenants = sorted({scope.tenant for scope in rest if scope.tenant})
+        within = in_scope(rest, tenant=model.tenant, type=model.type)
+        parts.append(and_(model.tenant.in_(tenants), within, model.type.not_in(types)))
+    return or_(*parts) if parts else false()
+
+
+def _folded(model: Any, asked: _Asked) -> list[ColumnElement[bool]]:
+    # Days by name and not by their bounds: then the tenant behind them in the index is looked up and not filtered.
+    where = [model.fact == asked.fact.value, model.day.in_(asked.period.days)]
+    # A tenant without a name is none of the tenants: the sums under it are not for whoever asks for it.
+    if asked.tenant is None:
+        where.append(covered(asked.scopes, model=model))
+    else:
+        where += [
+            model.tenant == (asked.tenant or None),
+            in_scope(asked.scopes, tenant=model.tenant, type=model.type),
+        ]
+    return where if asked.type is None else [*where, model.type == asked.type]
+
+
+def _unfolded(asked: _Asked) -> list[ColumnElement[bool]]:
+    delta = RollupDelta
+    where = [
+        delta.fact == asked.fact.value,
+        delta.day.between(asked.period.first, asked.period.last),
+        in_scope(asked.scopes, tenant=delta.tenant, type=delta.type),
+    ]
+    if asked.tenant is not None:
+        where.append(delta.tenant == (asked.tenant or None))
+    return where if asked.type is None else [*where, delta.type == asked.type]
+
+
+def _counted(rows: Iterable[Any]) -> Counts:
+    by_day: dict[date, Counter[str]] = defaultdict(Counter)
+    by_type: dict[str, Counter[str]] = defaultdict(Counter)
+    by_label: Counter[str] = Counter()
+    for day, name, label, amount in rows:
+        if amount:
+            for counter in (by_day[day], by_type[name], by_label):
+                counter[label] += int(amount)
+    return Counts(_plain(by_day), _plain(by_type), {label: count for label, count in by_label.items() if count})
+
+
+def _plain(counters: dict[Any, Counter[str]]) -> dict[Any, dict[str, int]]:
+    found = {key: {label: count for label, count in each.items() if count} for key, each in counters.items()}
+    return {key: found[key] for key in sorted(found) if found[key]}
+
+
+def _histogram(row: Any) -> Histogram:
+    _, _, buckets, milliseconds, amount = row
+    if buckets is not None:
+        return decode(bytes(buckets))
+    return Histogram({bucket_of(milliseconds): int(amount)})
+
+
+def _merged(histograms: dict[Any, list[Histogram]]) -> dict[Any, Histogram]:
+    found = {key: merge(histograms[key]) for key in sorted(histograms)}
+    return {key: histogram for key, histogram in found.items() if histogram.buckets}
