@@ -23,6 +23,7 @@ COMMANDS = {
     "user": "users:user",
     "token": "tokens:token",
     "action": "actions:action",
+    "plan": "plans:plan",
     "audit": "audit:audit",
     "policy": "policy:policy",
     "worker": "worker:worker",
