@@ -237,6 +237,8 @@ def clock_column(session: Session) -> sa.ColumnElement[datetime]:
 def _create_engine(url: URL, *, pool_size: int, timeout: int | None) -> Engine:
     options: dict[str, Any] = {
         "json_serializer": _compact_json,
+        # An error is logged with its statement, and the values may be a customer's.
+        "hide_parameters": True,
         "pool_pre_ping": url.get_backend_name() != "sqlite",
         "pool_size": pool_size,
         "max_overflow": pool_size,

@@ -5,8 +5,8 @@ from flask import Flask, Response, current_app, g, request
 from dashboard.api.problems import TokenMissingError
 from dashboard.db import clock
 from dashboard.domain.permissions import Permission, holds
+from dashboard.edge import naming
 from dashboard.edge.context import PUBLIC, access_of, read, request_id, write
-from dashboard.edge.naming import name_request
 from dashboard.edge.refusing import refusal
 from dashboard.services import tokens
 from dashboard.services.tokens import Caller
@@ -25,7 +25,7 @@ HEADERS = {
 def install(app: Flask) -> None:
     """Put the gate before every view and the headers on every answer."""
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
-    app.before_request(name_request)
+    naming.install(app)
     app.before_request(_gate)
     app.after_request(_harden)
 

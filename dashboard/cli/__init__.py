@@ -13,6 +13,7 @@ import click
 
 from dashboard.cli.errors import EXPECTED, INTERRUPTED, tell
 from dashboard.cli.signals import stopping_on_sigterm
+from dashboard.logs import configure
 
 # In which module of this package each command is, in the order of the help.
 COMMANDS = {
@@ -77,6 +78,7 @@ def dashboard() -> None:
     Settings come from the environment: DASHBOARD_DATABASE_URL, DASHBOARD_SECRET_KEY, DASHBOARD_POLICIES,
     DASHBOARD_ENVIRONMENT, DASHBOARD_COOKIE_SECURE and others that docs/operate.md lists.
     """
+    configure()
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

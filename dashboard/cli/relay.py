@@ -9,6 +9,7 @@ from dashboard.cli.setup import command_line_actor, ready_database
 from dashboard.cli.stopping import stopping_gently
 from dashboard.config import Settings
 from dashboard.db import Database
+from dashboard.logs import configure
 from dashboard.services import work
 from dashboard.services.policies import load_policies
 from dashboard.services.relay import LANES, Relay
@@ -33,14 +34,13 @@ def relay(context: click.Context, *, once: bool, lanes: int) -> None:
     The worker does this too; a relay of its own is for when publishing needs more than one process. Ctrl-C or
     SIGTERM finishes what is being sent, gives the rest back and exits.
     """
+    configure(level=logging.INFO)
     settings = Settings()
     policies = load_policies(settings.policies)
     if not policies.sinks:
         raise click.UsageError("The policy file in DASHBOARD_POLICIES names no sinks: add a table [sinks.NAME].")
     total = Tally()
     with ready_database(settings) as database, stopping_gently() as stopping, Relay(lanes=lanes) as publishing:
-        logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
-        logging.getLogger("dashboard").setLevel(logging.INFO)
 
         def publish(database: Database, working: work.Context) -> bool:
             nonlocal total

@@ -1,6 +1,7 @@
 """`dashboard serve`: the web application behind waitress."""
 
 import errno
+import logging
 import socket
 from typing import Any
 
@@ -12,6 +13,7 @@ from dashboard.app import create_app
 from dashboard.cli.setup import ready_database
 from dashboard.config import Settings
 from dashboard.domain.errors import InvalidInputError, Problem
+from dashboard.logs import configure
 
 THREADS = 8
 FORWARDED = {"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"}
@@ -23,6 +25,7 @@ FORWARDED = {"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"}
 @click.option("--trusted-proxy", metavar="ADDRESS", help="Address of the one proxy whose X-Forwarded-* are believed.")
 def serve(*, host: str, port: int, trusted_proxy: str | None) -> None:
     """Serve the web application until Ctrl-C or SIGTERM."""
+    configure(level=logging.INFO)
     settings = Settings()
     if settings.demo:
         # Its key is public: whoever knows it could make a session of anybody.

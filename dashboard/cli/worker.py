@@ -11,6 +11,7 @@ from dashboard.cli.stopping import stopping_gently
 from dashboard.config import Settings
 from dashboard.db import Database
 from dashboard.ledger import worker_actor
+from dashboard.logs import configure
 from dashboard.services import handlers as registries
 from dashboard.services import work
 from dashboard.services.policies import load_policies
@@ -34,9 +35,8 @@ def worker(context: click.Context, *, handlers: str | None, once: bool, concurre
 
     Ctrl-C or SIGTERM finishes what was begun, puts the rest back and exits; a second one exits at once.
     """
+    configure(level=logging.INFO)
     settings = Settings()
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("dashboard").setLevel(logging.INFO)
     policies = load_policies(settings.policies)
     registry = registries.load(handlers) if handlers else registries.Handlers()
     with ready_database(settings):

@@ -102,6 +102,11 @@ class Work:
     heartbeat: Callable[[], None] = field(repr=False, compare=False)
     progress: Sending = field(default_factory=Sending, repr=False, compare=False)
 
+    @property
+    def named(self) -> dict[str, str | None]:
+        """What logs call it by."""
+        return {"operation_id": self.operation_id, "correlation_id": self.correlation_id}
+
     @contextmanager
     def sending(self) -> Iterator[None]:
         """Mark the one request that makes the effect: only an error raised in here can prove that it did not start."""

@@ -1,6 +1,7 @@
 """A host's handlers: which function sends which type of operation, and what its errors mean."""
 
 import importlib
+import logging
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -11,9 +12,12 @@ from dashboard.domain.causes import AttemptFailedError, CauseTable, Failure
 from dashboard.domain.errors import InvalidInputError, Problem
 from dashboard.domain.states import Cause
 from dashboard.domain.work import Confirmed, Sent, Work
+from dashboard.logs import about
 
 Outcome: TypeAlias = Confirmed | Sent | Failure
 Handle: TypeAlias = Callable[[Work], Confirmed | Sent]
+
+log = logging.getLogger("dashboard.worker")
 
 NO_HANDLER = "Nothing here can send operations of this type."
 NO_ANSWER = "The handler returned neither Confirmed nor Sent."
@@ -63,7 +67,11 @@ class Handlers:
         handler = self._by_type.get(work.type)
         if handler is None:
             return Failure(Cause.NOT_SENT, NO_HANDLER, rule="no handler")
-        return attempt(handler, work)
+        with about(**work.named, destination=work.destination):
+            outcome = attempt(handler, work)
+            cause = outcome.cause.value if isinstance(outcome, Failure) else None
+            log.info("attempted", extra={"outcome": type(outcome).__name__.lower(), "cause": cause})
+        return outcome
 
 
 def attempt(handler: Handler, work: Work) -> Outcome:

@@ -33,6 +33,12 @@ class Held:
     question: Question
     background: Background
     looks: Looks
+    correlation_id: str | None = None
+
+    @property
+    def named(self) -> dict[str, str | None]:
+        """What logs call it by."""
+        return {"operation_id": self.question.operation_id, "correlation_id": self.correlation_id}
 
 
 def hold(session: Session, operation: Operation, *, policies: Policies, now: datetime, observe: bool) -> Held | None:
@@ -56,6 +62,7 @@ def hold(session: Session, operation: Operation, *, policies: Policies, now: dat
             newer_confirmed=newer_confirmed(session, operation),
         ),
         looks=looks,
+        correlation_id=operation.correlation_id,
     )
 
 

@@ -16,11 +16,13 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.orm import Session
 
 from dashboard.db import Database, clock, reading, transact
+from dashboard.domain.answers import Answer
 from dashboard.domain.errors import LostRaceError, NotAllowedError
 from dashboard.domain.permissions import Actor, Permission, allows
 from dashboard.domain.policy import Mode, Policies, next_look
 from dashboard.domain.responses import Reason
 from dashboard.domain.states import State
+from dashboard.logs import about
 from dashboard.models import Operation, ReconciliationFinding
 from dashboard.queries.due import Due, Selection, due
 from dashboard.services import actions, audit, runs
@@ -33,7 +35,7 @@ from dashboard.services.verdict_actions import Acting, act
 CHECK = "check"
 # A worker holds the row and may be sending at this moment: there is nothing to ask yet.
 NOT_ASKED = frozenset({State.PROCESSING})
-log = logging.getLogger(__name__)
+log = logging.getLogger("dashboard.reconciler")
 
 Progress = Callable[[int], None]
 
@@ -136,7 +138,7 @@ def _look_safely(made: _Pass, row: Due) -> bool:
     except (OperationalError, InterfaceError):
         raise
     except Exception:
-        log.exception("reconciling the operation in row %s failed", row.number)
+        log.exception("reconciling the operation in row %s failed", row.number, extra={"run_id": made.run_id})
         return False
 
 
@@ -174,9 +176,16 @@ def _take_due(session: Session, row: Due, *, policies: Policies, observe: bool) 
 def _ask_and_act(
     database: Database, held: Held, acting: Acting, *, circuit: Circuit | None = None
 ) -> ReconciliationFinding:
-    answer = ask(database, held.question, policies=acting.policies, destination=held.destination)
-    if circuit:
-        circuit.note(held.destination, answer, now=held.question.now)
+    with about(**held.named, run_id=acting.run_id, destination=held.destination):
+        answer = ask(database, held.question, policies=acting.policies, destination=held.destination)
+        if circuit:
+            circuit.note(held.destination, answer, now=held.question.now)
+        finding = _judge_and_act(database, held, answer, acting)
+        log.info("looked at", extra={"verdict": finding.verdict, "reason": finding.reason, "applied": finding.applied})
+    return finding
+
+
+def _judge_and_act(database: Database, held: Held, answer: Answer, acting: Acting) -> ReconciliationFinding:
     policy = acting.policies.of(held.question.type)
     judged = judge_answer(held.question, answer, policy=policy, background=held.background)
 

@@ -85,11 +85,12 @@ def keep(database: Database, outcomes: Outcomes, *, policies: Policies, actor: A
         except DBAPIError as error:
             if pause is None or not _is_away(error):
                 raise
-            log.warning("operation %s: the database is away, trying again", outcomes[0][0].operation_id)
+            first = outcomes[0][0]
+            log.warning("operation %s: the database is away, trying again", first.operation_id, extra=first.named)
             time.sleep(pause)
         else:
             for work in lost:
-                log.warning("operation %s is no longer held: nothing was changed", work.operation_id)
+                log.warning("operation %s is no longer held: nothing was changed", work.operation_id, extra=work.named)
             return
 
 

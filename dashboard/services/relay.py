@@ -22,6 +22,7 @@ from dashboard.adapters.sinks.outcomes import MessageRefusedError, NotTakenError
 from dashboard.db import Database, clock, reading, transact
 from dashboard.domain.messages import DEFAULT_CLAIMS, Outgoing
 from dashboard.domain.policy import Sink
+from dashboard.logs import about
 from dashboard.services import outbox_claims, outbox_sinks, relay_batch
 from dashboard.services.outbox_claims import Claim
 from dashboard.services.relay_batch import Batch, Stop, Tally
@@ -108,12 +109,21 @@ class Relay:
         tally = relay_batch.publish(
             database,
             batch,
-            send=lambda message, at: self._send(sink, message, at=at),
+            send=lambda message, at: self._tell_and_send(sink, message, at=at),
             submit=self._threads.submit,
             stop=stop,
         )
         tally.dead += batch.claim.died
         return tally
+
+    def _tell_and_send(self, sink: Sink, message: Outgoing, *, at: datetime) -> PublishError | None:
+        with about(sink=sink.name, message_id=message.message_id, operation_id=message.operation_id):
+            error = self._send(sink, message, at=at)
+            if error is None:
+                log.debug("published")
+            else:
+                log.warning("not published", extra={"reason": error.reason})
+        return error
 
     def _send(self, sink: Sink, message: Outgoing, *, at: datetime) -> PublishError | None:
         """Publish on this thread's own connection; after an error that may have broken it, it is made anew."""

@@ -23,6 +23,7 @@ from dashboard.domain.permissions import Actor
 from dashboard.domain.policy import Policies
 from dashboard.domain.states import ActorKind
 from dashboard.domain.work import Work
+from dashboard.logs import about
 from dashboard.services import (
     bulk_runs,
     evidence_looks,
@@ -258,7 +259,7 @@ def work_off(context: Context, work: Work, *, began: float, put: Callable[[Work,
         elif _still_held(context, work, began=began):
             outcome = context.handlers.attempt(work)
     except Exception:
-        log.exception(recording.LEFT, work.operation_id)
+        log.exception(recording.LEFT, work.operation_id, extra=work.named)
     put(work, outcome)
 
 
@@ -269,7 +270,7 @@ def _still_held(context: Context, work: Work, *, began: float) -> bool:
     try:
         work.heartbeat()
     except LostRaceError:
-        log.warning("operation %s lost its lease before it was sent", work.operation_id)
+        log.warning("operation %s lost its lease before it was sent", work.operation_id, extra=work.named)
         return False
     return True
 
@@ -287,7 +288,8 @@ def _loop(database: Database, context: Context, piece: Piece) -> None:
 def _run(database: Database, context: Context, piece: Piece) -> bool | None:
     """Whether the piece did something; None where it failed."""
     try:
-        return piece.run(database, context)
+        with about(piece=piece.name, worker=context.actor.id):
+            return piece.run(database, context)
     except OperationalError as error:
         log.error("%s: the database cannot be used: %s", piece.name, error.orig)  # noqa: TRY400 - no bug of ours
     except Exception:

@@ -14,7 +14,7 @@ from flask_wtf.csrf import CSRFProtect
 from dashboard.config import Settings
 from dashboard.domain.permissions import Actor, Permission, holds
 from dashboard.domain.states import ActorKind
-from dashboard.edge.naming import name_request
+from dashboard.edge import naming
 from dashboard.edge.refusing import refusal
 from dashboard.services.users import Person
 from dashboard.web import kept, sessions
@@ -57,7 +57,7 @@ def install(app: Flask, settings: Settings) -> None:
     sessions.install(app, settings)
     csrf.init_app(app)
     app.view_functions["static"] = public(app.view_functions["static"])
-    app.before_request(name_request)
+    naming.install(app)
     app.before_request(_gate)
     app.after_request(_cache)
     app.after_request(_harden)

@@ -1,3 +1,4 @@
+import json
 import sys
 from pathlib import Path
 
@@ -33,7 +34,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_worker_sends_what_is_due_and_exits(ready: Database, run: Run, host: str) -> None:
     transact(ready, lambda session: ledger.register(session, NEW))
     ended = run("worker", "--once", "--handlers", host)
-    assert (ended.status, ended.err) == (0, "")
+    told = json.loads(ended.err)
+    assert (ended.status, told["event"], told["operation_id"], told["outcome"]) == (0, "attempted", "op-1", "confirmed")
     assert "sending charge_order" in ended.out
     with reading(ready) as session:
         assert session.scalars(sa.select(Operation.state)).one() == "confirmed"
