@@ -51,6 +51,7 @@ class BulkPlan(Record):
     next_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
     ended_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
     because: Mapped[str | None] = mapped_column(ExactText(32))
+    notified_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
 
 
 class BulkGroup(Record):

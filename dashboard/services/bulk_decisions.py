@@ -113,6 +113,7 @@ def _decide(session: Session, asked: _Asked, *, lapsed: PlanState | None) -> Pla
     repeated = _STEPS[asked.step](session, plan, asked)
     if not repeated:
         _tell(session, plan, asked, before=before)
+        bulk_plans.announce(session, plan, before=before, policies=asked.policies, now=asked.now)
     return PlanDecided(plan.id, asked.step, plan.state, repeated)
 
 

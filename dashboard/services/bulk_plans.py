@@ -15,7 +15,7 @@ from dashboard.domain.permissions import ACTION_PERMISSION, Actor, Permission, a
 from dashboard.domain.states import ActorKind
 from dashboard.models import BulkGroup, BulkPlan, BulkRow, BulkVote
 from dashboard.queries import bulk as queries
-from dashboard.services import audit
+from dashboard.services import audit, notices
 from dashboard.services.policies import Policies
 from dashboard.services.refusals import Subject
 from dashboard.services.standing import as_of_now
@@ -139,7 +139,16 @@ def settle(session: Session, plan_id: int, *, policies: Policies) -> PlanState |
         before=before,
         after={"state": plan.state, "because": plan.because},
     )
+    announce(session, plan, before=before["state"], policies=policies, now=now)
     return ended[0]
+
+
+def announce(session: Session, plan: BulkPlan, *, before: str, policies: Policies, now: datetime) -> None:
+    """Tell of a plan that begins to wait for others, and of one that waits no longer."""
+    waits, waited = (state == PlanState.WAITING for state in (plan.state, before))
+    if waits != waited:
+        topic = notices.REQUESTED if waits else notices.ENDED
+        notices.announce_plan(session, plan, groups_of(session, plan), topic=topic, policies=policies, now=now)
 
 
 def sweep(database: Database, *, policies: Policies) -> bool:

@@ -1,10 +1,11 @@
-"""Notices about proposals: a message in the outbox, written with the change it announces."""
+"""Notices about proposals and plans: a message in the outbox, written with the change it announces."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from dashboard.models import Action, Operation
+from dashboard.models import Action, BulkGroup, BulkPlan, Operation
 from dashboard.services import outbox
 from dashboard.services.policies import Policies
 
@@ -43,3 +44,34 @@ def announce(
         now=now,
         operation_id=operation.id,
     )
+
+
+def announce_plan(
+    session: Session, plan: BulkPlan, groups: Iterable[BulkGroup], *, topic: str, policies: Policies, now: datetime
+) -> None:
+    """The same for a plan: one message for each sink that the policies of its operations name."""
+    told: set[str] = set()
+    for group in groups:
+        sink = policies.of(group.type).approvals.notify
+        if sink is None or sink in told:
+            continue
+        told.add(sink)
+        outbox.enqueue(
+            session,
+            tenant=group.tenant,
+            type=group.type,
+            sink=sink,
+            topic=topic,
+            aggregate_key=f"plan-{plan.id}",
+            payload={
+                "plan_id": plan.id,
+                "action": plan.action,
+                "state": plan.state,
+                "because": plan.because,
+                "operations": plan.eligible,
+                "needed": plan.needed,
+                "requested_by": plan.requested_by,
+                "expires_at": plan.expires_at.isoformat() if plan.expires_at else None,
+            },
+            now=now,
+        )

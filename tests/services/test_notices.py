@@ -14,10 +14,11 @@ from dashboard.domain.approval import Vote
 from dashboard.domain.permissions import Role
 from dashboard.domain.policy import Approvals, Policies, TypePolicy
 from dashboard.models import OutboxMessage
-from dashboard.services import approvals, mailing
+from dashboard.services import approvals, bulk_runs, mailing
 from dashboard.services.actions import ActionForm, ActionRequest, Performed, perform
 from tests import factories
 from tests.mail_server import Letters, receiving
+from tests.services import planning
 from tests.services.people import person
 
 TOLD = Policies(hash="a" * 64, types={"charge_order": TypePolicy(approvals=Approvals({"close": 1}, notify="hook"))})
@@ -102,3 +103,33 @@ def test_a_proposal_that_cannot_be_mailed_is_in_no_others_way(sqlite_database: D
         mail(sqlite_database, letters)
     [(to, text)] = letters.kept
     assert (to, f"/actions/{later.action_id}\r" in text) == ("here@shop.example", True)
+
+
+def plan(database: Database) -> int:
+    ids = transact(database, lambda session: [factories.operation(session).operation_id for _ in range(3)])
+    maker = person(database, Role.OPERATOR, name="maker@shop.example")
+    drafted = planning.make(database, maker, ids, policies=TOLD).plan_id
+    assert planning.step(database, maker, drafted, "start", policies=TOLD).state == "waiting"
+    return drafted
+
+
+def test_a_waiting_plan_and_its_end_are_announced_once_each_however_many_rows_it_has(database: Database) -> None:
+    drafted, manager = plan(database), person(database, Role.MANAGER)
+    planning.step(database, manager, drafted, "approve", policies=TOLD)
+    while bulk_runs.run_due(database, policies=TOLD):
+        pass
+    with reading(database) as session:
+        messages = session.scalars(select(OutboxMessage).order_by(OutboxMessage.id)).all()
+    told = [(each.topic, each.aggregate_key, json.loads(each.payload)["state"]) for each in messages]
+    assert told == [("approval.requested", "plan-1", "waiting"), ("approval.ended", "plan-1", "running")]
+
+
+def test_who_can_approve_a_plan_gets_one_mail_about_it(database: Database, letters: Letters) -> None:
+    drafted = plan(database)
+    for role, name in ((Role.MANAGER, "boss"), (Role.SUPPORT, "desk"), (Role.ADMIN, "root")):
+        person(database, role, name=f"{name}@shop.example")
+    person(database, Role.MANAGER, name="far@shop.example", tenant="shop-jp")
+    assert [mail(database, letters) for _ in range(2)] == [True, False]
+    [(to, text)] = letters.kept
+    assert (to, f"https://ops.shop.example/bulk/{drafted}" in text) == ("boss@shop.example", True)
+    assert ("close 3 operations" in text, factories.NOTE in text) == (True, False)
