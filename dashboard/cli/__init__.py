@@ -32,6 +32,7 @@ COMMANDS = {
     "relay": "relay:relay",
     "evidence": "evidence:evidence",
     "retention": "retention:retention",
+    "rollup": "rollup:rollup",
     "bench": "bench:bench",
 }
 
@@ -39,7 +40,7 @@ COMMANDS = {
 EXIT_STATUS = """\b
 Exit status:
   0    done
-  1    done, with findings: lines were rejected, the audit log is broken, or a policy is wrong
+  1    done, with findings: lines were rejected, the audit log is broken, a policy is wrong, or figures differ
   2    not done: a wrong argument, setting or file
   3    not done: the database cannot be used, or lacks our tables
   130  interrupted by Ctrl-C

@@ -41,6 +41,7 @@ from dashboard.services.handlers import Handlers
 from dashboard.services.policies import remember
 from dashboard.services.recording import Recorder
 from dashboard.services.relay import Relay
+from dashboard.services.rollup_work import build_figures, fold_figures
 
 ORIGIN = "worker"
 IDLE_SECONDS = 1.0
@@ -197,6 +198,8 @@ PIECES: tuple[Piece, ...] = (
     Piece("plans", carry_out_plans),
     Piece("mail", tell_approvers, every=10.0),
     Piece("retention", purge_expired, every=3600.0),
+    Piece("rollups", fold_figures, every=5.0),
+    Piece("figures", build_figures, every=600.0),
 )
 
 
