@@ -31,6 +31,9 @@ class Settings(BaseSettings):
     session_idle_minutes: int = Field(default=60, ge=1, le=1440)
     session_absolute_hours: int = Field(default=12, ge=1, le=168)
     statement_timeout_seconds: int = Field(default=10, ge=1, le=300)
+    metrics: bool = True
+    metrics_token: SecretStr | None = Field(default=None, min_length=16)
+    metrics_types: int = Field(default=200, ge=1, le=2000)
     public_url: str = Field(default="", pattern=r"^(https?://[^\s]+)?$")
     smtp_host: str | None = None
     smtp_port: int = Field(default=587, ge=1, le=65535)

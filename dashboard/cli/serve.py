@@ -48,7 +48,8 @@ def listen(host: str, port: int) -> socket.socket:
 
 def run(app: Flask, opened: socket.socket, *, trusted_proxy: str | None = None) -> None:
     """Answer requests until Ctrl-C or SIGTERM; forwarded headers count only from the trusted proxy."""
-    proxy: dict[str, Any] = {}
+    # Left in place, so that who is behind a proxy on this machine is not taken for this machine.
+    proxy: dict[str, Any] = {"clear_untrusted_proxy_headers": False}
     if trusted_proxy:
         proxy = {"trusted_proxy": trusted_proxy, "trusted_proxy_count": 1, "trusted_proxy_headers": FORWARDED}
     create_server(app, sockets=[opened], threads=THREADS, ident=None, **proxy).run()

@@ -24,7 +24,7 @@ from dashboard.web.login import sign_in_page
 MAX_BODY = 256 * 1024
 FOR_EVER = "public, max-age=31536000, immutable"
 # Asked by machines that never sign in; a receipt is let in by the signature of its sender instead.
-WITHOUT_SESSION = frozenset({"static", "health.alive", "health.ready", "receipts.take"})
+WITHOUT_SESSION = frozenset({"static", "health.alive", "health.ready", "metrics.show", "receipts.take"})
 
 HEADERS = {
     "Content-Security-Policy": (
