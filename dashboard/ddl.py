@@ -3,7 +3,7 @@
 Every index, check and trigger of ours goes through here, so that a migration reads the same for all engines.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from alembic import op
 from sqlalchemy import text
@@ -165,9 +165,16 @@ def json_text(column: str, name: str) -> str:
     }[dialect()]
 
 
-def from_nothing() -> str:
-    """What a SELECT with a WHERE but without a table says in place of its FROM."""
-    return "FROM DUAL" if dialect() == "mysql" else ""
+def insert_where(table: str, values: Mapping[str, str], condition: str) -> str:
+    """A statement of a trigger that inserts one row where a condition holds.
+
+    Not as an INSERT from a SELECT where there is another way: on MariaDB that keeps others from inserting meanwhile.
+    """
+    head = f"INSERT INTO {table} ({', '.join(values)})"
+    row = ", ".join(values.values())
+    if dialect() == "sqlite":
+        return f"{head} SELECT {row} WHERE {condition}"
+    return f"IF {condition} THEN {head} VALUES ({row}); END IF"
 
 
 def follow_changes(

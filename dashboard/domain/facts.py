@@ -53,7 +53,9 @@ class Period:
 
     @property
     def until(self) -> datetime:
-        """The first instant after it."""
+        """The first instant after it, as far as there is one."""
+        if self.last == date.max:
+            return datetime.max.replace(tzinfo=UTC)
         return datetime(self.last.year, self.last.month, self.last.day, tzinfo=UTC) + ONE_DAY
 
     @property

@@ -132,6 +132,8 @@ def _leaps(session: Session, column: InstrumentedAttribute[Any], *where: ColumnE
     while at := session.scalar(select(func.min(column)).where(column >= at, *where)):
         day = at.astimezone(UTC).date()
         yield day
+        if day == date.max:
+            return
         at = Period(day, day).until
 
 

@@ -169,11 +169,16 @@ def _follow(counted: Counted) -> None:
 
 
 def _delta(counted: Counted, row: str, amount: int) -> str:
-    return (
-        "INSERT INTO rollup_deltas (fact, label, day, tenant, type, amount, milliseconds) "
-        f"SELECT {counted.fact(row)}, {counted.label(row)}, {ddl.utc_day(f'{row}.{counted.at}')}, "
-        f"{row}.tenant, {row}.type, {amount}, {counted.takes(row)} {ddl.from_nothing()} WHERE {counted.holds(row)}"
-    )
+    values = {
+        "fact": counted.fact(row),
+        "label": counted.label(row),
+        "day": ddl.utc_day(f"{row}.{counted.at}"),
+        "tenant": f"{row}.tenant",
+        "type": f"{row}.type",
+        "amount": str(amount),
+        "milliseconds": counted.takes(row),
+    }
+    return ddl.insert_where("rollup_deltas", values, counted.holds(row))
 
 
 def _events() -> list[str]:
