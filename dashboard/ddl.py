@@ -193,10 +193,19 @@ def follow_changes(
         op.execute(f"{head} WHEN {when} BEGIN {body} END")
     else:
         op.execute(
-            f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT "
+            f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER {_own_schema()} "
             f"AS $$ BEGIN {body} RETURN NULL; END $$"
         )
         op.execute(f"{head} WHEN ({when}) EXECUTE FUNCTION {name}()")
+
+
+def _own_schema() -> str:
+    """Where an owner's function looks for tables: never first in a host's temporary ones, with triggers of its own.
+
+    Source: the section on writing SECURITY DEFINER functions safely of PostgreSQL's CREATE FUNCTION.
+    """
+    schema = op.get_bind().scalar(text("SELECT quote_ident(current_schema())"))
+    return f"SET search_path = {schema}, pg_temp"
 
 
 def follow_no_more(name: str, table: str) -> None:
