@@ -48,11 +48,16 @@ def listen(host: str, port: int) -> socket.socket:
 
 def run(app: Flask, opened: socket.socket, *, trusted_proxy: str | None = None) -> None:
     """Answer requests until Ctrl-C or SIGTERM; forwarded headers count only from the trusted proxy."""
+    serving(app, opened, trusted_proxy=trusted_proxy).run()
+
+
+def serving(app: Flask, opened: socket.socket, *, trusted_proxy: str | None = None) -> Any:
+    """Give the server that `run` starts."""
     # Left in place, so that who is behind a proxy on this machine is not taken for this machine.
     proxy: dict[str, Any] = {"clear_untrusted_proxy_headers": False}
     if trusted_proxy:
         proxy = {"trusted_proxy": trusted_proxy, "trusted_proxy_count": 1, "trusted_proxy_headers": FORWARDED}
-    create_server(app, sockets=[opened], threads=THREADS, ident=None, **proxy).run()
+    return create_server(app, sockets=[opened], threads=THREADS, ident=None, **proxy)
 
 
 def is_taken(error: OSError) -> bool:

@@ -1,7 +1,11 @@
 import socket
 
 import pytest
+from werkzeug.test import Client
 
+from dashboard.app import create_app
+from dashboard.cli.serve import listen, serving
+from dashboard.config import Settings
 from dashboard.db import Database
 from tests.cli.conftest import Run
 
@@ -27,3 +31,17 @@ def test_the_demo_whose_key_is_public_is_not_served(ready: Database, run: Run, m
         ended = run("serve", "--port", str(taken.getsockname()[1]))
     assert (ended.status, ended.out) == (2, "")
     assert ended.err == "Error: DASHBOARD_DEMO: The key of the demo is public: unset it, or run `dashboard demo`.\n"
+
+
+@pytest.mark.parametrize("trusted", [None, "127.0.0.1"])
+def test_who_asks_through_a_proxy_on_this_machine_is_not_this_machine(
+    sqlite_database: Database, trusted: str | None
+) -> None:
+    app = create_app(Settings(demo=True), database=sqlite_database)
+    with listen("127.0.0.1", 0) as opened:
+        server = serving(app, opened, trusted_proxy=trusted)
+        client = Client(server.application)
+        server.close()
+    asked = {"path": "/metrics", "environ_base": {"REMOTE_ADDR": "127.0.0.1"}}
+    assert client.get(**asked).status_code == 200
+    assert client.get(**asked, headers={"X-Forwarded-For": "203.0.113.7"}).status_code == 403

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import IntegrityError
 
 from dashboard.app import create_app
 from dashboard.config import Settings
@@ -75,3 +76,13 @@ def test_an_answer_names_its_request_and_never_what_was_searched(
         "/api/v1/operations/pay-453",
     )
     assert "anna" not in json.dumps(told)
+
+
+def test_a_failed_statement_is_told_without_its_values(sqlite_database: Database) -> None:
+    transact(sqlite_database, lambda session: factories.operation(session, operation_id="pay-452").id)
+    with pytest.raises(IntegrityError) as raised:
+        transact(
+            sqlite_database, lambda session: factories.operation(session, operation_id="pay-452", entity_id="Anna")
+        )
+    assert "INSERT INTO operations" in str(raised.value)
+    assert "Anna" not in str(raised.value)
