@@ -86,10 +86,12 @@ def counts(
     day, delta = RollupDay, RollupDelta
     folded = select(day.day, day.type, day.label, day.count.label("amount")).where(*_folded(day, asked))
     unfolded = select(delta.day, delta.type, delta.label, delta.amount).where(*_unfolded(asked))
-    # One statement, which no fold can come between.
-    both = union_all(folded, unfolded).subquery("both")
-    by = (both.c.day, both.c.type, both.c.label)
-    return _counted(session.execute(select(*by, func.sum(both.c.amount)).group_by(*by)))
+    # One statement, which no fold can come between; summed twice there, for days times types may be many.
+    both = union_all(folded, unfolded).cte("both")
+    amount = func.sum(both.c.amount)
+    by_day = select(both.c.day, null().label("type"), both.c.label, amount).group_by(both.c.day, both.c.label)
+    by_type = select(null(), both.c.type, both.c.label, amount).group_by(both.c.type, both.c.label)
+    return _counted(session.execute(union_all(by_day, by_type)))
 
 
 def durations(
@@ -179,13 +181,16 @@ def _unfolded(asked: _Asked) -> list[ColumnElement[bool]]:
 
 
 def _counted(rows: Iterable[Any]) -> Counts:
+    """From sums by day and label, and by type and label."""
     by_day: dict[date, Counter[str]] = defaultdict(Counter)
     by_type: dict[str, Counter[str]] = defaultdict(Counter)
     by_label: Counter[str] = Counter()
     for day, name, label, amount in rows:
-        if amount:
-            for counter in (by_day[day], by_type[name], by_label):
-                counter[label] += int(amount)
+        if day is None:
+            by_type[name][label] += int(amount)
+        else:
+            by_day[day][label] += int(amount)
+            by_label[label] += int(amount)
     return Counts(_plain(by_day), _plain(by_type), {label: count for label, count in by_label.items() if count})
 
 
