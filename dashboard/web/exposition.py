@@ -144,8 +144,8 @@ def _confirmation(by_type: Mapping[str, Histogram], names: Names) -> Metric:
             for bound in WITHIN:
                 counts[names.of(name), str(bound)] += count if seconds <= bound else 0
             counts[names.of(name), "+Inf"] += count
-    text = "Operations confirmed in the last 30 UTC days, by the seconds from creation to confirmation."
-    return _gauge("operations_confirmed_within_30d", text, counts, "type", "le")
+    text = "Operations confirmed in the last 7 UTC days, by the seconds from creation to confirmation."
+    return _gauge("operations_confirmed_within_7d", text, counts, "type", "le")
 
 
 def _sums(counts: Counts, names: Names, *, labelled: bool) -> Mapping[tuple[str, ...], float]:

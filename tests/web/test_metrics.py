@@ -78,7 +78,7 @@ def test_history_comes_from_the_counters_by_day(database: Database) -> None:
     found = figures(database)
     assert found["retries_total", "charge_order", "throttled"] == 1
     assert found["operations_judged_30d", "charge_order", "divergent"] >= 1
-    within = [found["operations_confirmed_within_30d", "charge_order", bound] for bound in ("15", "30", "+Inf")]
+    within = [found["operations_confirmed_within_7d", "charge_order", bound] for bound in ("15", "30", "+Inf")]
     assert within == [0, 1, 2]
 
 
