@@ -28,6 +28,7 @@ from dashboard.web import (
     claims,
     errors,
     evidence,
+    facts,
     formatting,
     frame,
     health,
@@ -50,6 +51,7 @@ from dashboard.web import (
     search,
     security,
     sign_on,
+    trends,
     windows,
     wording,
 )
@@ -69,6 +71,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     checks.blueprint,
     claims.blueprint,
     evidence.blueprint,
+    facts.blueprint,
     health.blueprint,
     idempotency.blueprint,
     login.blueprint,
@@ -86,6 +89,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     reveals.blueprint,
     search.blueprint,
     sign_on.blueprint,
+    trends.blueprint,
     windows.blueprint,
 )
 

@@ -49,6 +49,7 @@ OPERATIONS = (
     Parameter("created_from", MOMENT),
     Parameter("created_to", MOMENT),
     Parameter("confirmed_from", MOMENT),
+    Parameter("confirmed_to", MOMENT),
     Parameter("overdue", FLAG, "1: only open operations past their deadline."),
     Parameter("exceptions", FLAG, "1: only what needs a person: in review, or overdue."),
     Parameter("q", text(MAX_TEXT), "An id begins with this: operation, key, remote id, entity, correlation."),

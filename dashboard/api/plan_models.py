@@ -36,6 +36,7 @@ class PlanFilter(Sent):
     created_from: Text | None = None
     created_to: Text | None = None
     confirmed_from: Text | None = None
+    confirmed_to: Text | None = None
     overdue: bool = False
     exceptions: bool = False
     q: Text | None = None

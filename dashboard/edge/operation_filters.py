@@ -40,6 +40,7 @@ def parse_filter(args: Args, *, me: str, zone: ZoneInfo, exceptions: bool = Fals
         created_from=parse_moment(args, "created_from", zone=zone),
         created_to=parse_moment(args, "created_to", zone=zone),
         confirmed_from=parse_moment(args, "confirmed_from", zone=zone),
+        confirmed_to=parse_moment(args, "confirmed_to", zone=zone),
         overdue=parse_flag(args, "overdue"),
         exceptions=exceptions,
         query=parse_text(args, "q"),

@@ -87,6 +87,7 @@ class OperationFilter:
     created_from: datetime | None = None
     created_to: datetime | None = None
     confirmed_from: datetime | None = None
+    confirmed_to: datetime | None = None
     overdue: bool = False
     exceptions: bool = False
     query: str | None = None
@@ -227,4 +228,6 @@ def _times(filters: OperationFilter, *, now: datetime) -> list[ColumnElement[boo
         found.append(Operation.created_at < filters.created_to)
     if filters.confirmed_from:
         found.append(Operation.confirmed_at >= filters.confirmed_from)
+    if filters.confirmed_to:
+        found.append(Operation.confirmed_at < filters.confirmed_to)
     return found

@@ -12,6 +12,7 @@ from dashboard.domain.text import visible
 from dashboard.web.bulk_labels import BULK_LABELS, BULK_STEPS
 from dashboard.web.decision_labels import DECISION_LABELS
 from dashboard.web.people_labels import PEOPLE_LABELS
+from dashboard.web.trend_labels import TREND_LABELS
 
 LABELS: Mapping[str, Mapping[str, LazyString]] = {
     "state": {
@@ -180,6 +181,7 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
     **BULK_LABELS,
     **DECISION_LABELS,
     **PEOPLE_LABELS,
+    **TREND_LABELS,
     "why": {
         "divergent": lazy_gettext("Divergent"),
         "ambiguous": lazy_gettext("Ambiguous"),

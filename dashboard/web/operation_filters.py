@@ -34,6 +34,7 @@ NAMES: Mapping[str, LazyString] = {
     "created_from": lazy_gettext("Created from"),
     "created_to": lazy_gettext("Created before"),
     "confirmed_from": lazy_gettext("Confirmed from"),
+    "confirmed_to": lazy_gettext("Confirmed before"),
     "overdue": lazy_gettext("Overdue"),
 }
 
@@ -70,7 +71,7 @@ def _chip_word(name: str, value: str) -> str | None:
         return lists.flag_word(value)
     if name in {"min_age", "max_age"}:
         return duration(parse_age(request.args, name))
-    if name in {"created_from", "created_to", "confirmed_from"}:
+    if name in {"created_from", "created_to", "confirmed_from", "confirmed_to"}:
         return lists.moment_word(name)
     return word_of(name, value)
 

@@ -38,7 +38,8 @@ ORDERS: dict[str, LazyString] = {
     "worst": lazy_gettext("Longest past its deadline first"),
     "amount": lazy_gettext("Largest amount first"),
 }
-MORE = ("tenant", "cause", "assigned", "min_age", "max_age", "created_from", "created_to", "confirmed_from", "overdue")
+TIMES = ("min_age", "max_age", "created_from", "created_to", "confirmed_from", "confirmed_to")
+MORE = ("tenant", "cause", "assigned", *TIMES, "overdue")
 AGES = ("15m", "1h", "6h", "1d", "1w")
 KNOWN_VERDICTS, KNOWN_CAUSES = frozenset(Verdict), frozenset(Cause)
 

@@ -66,6 +66,8 @@ def paths(database: Database) -> list[str]:
         "/reconciliation/windows",
         "/outbox",
         "/evidence",
+        "/trends",
+        "/facts?fact=retry",
         "/policies",
         "/policies/charge_order",
         "/account",

@@ -68,7 +68,8 @@ def test_what_each_role_may_ask_for(site: Flask, sqlite_database: Database, role
     browser = enter(site, sqlite_database, Grant(role))
     found, wanted = {}, {}
     for action, may in ACTIONS.items():
-        add(sqlite_database, operation_id=f"op-{action}", state=STATES.get(action, "manual_review"))
+        seen = factories.seen_twice() if action == "compensate" else {}
+        add(sqlite_database, operation_id=f"op-{action}", state=STATES.get(action, "manual_review"), **seen)
         sent = evidence(action) | {"idempotency_key": f"k-{action}"}
         found[action] = state_of(browser, browser.send(f"/operations/op-{action}/{action}", **sent))
         wanted[action] = may.get(role, "403")
