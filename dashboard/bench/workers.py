@@ -19,6 +19,7 @@ from dashboard.bench.scratch import Progress
 from dashboard.db import Database, reading
 from dashboard.domain.states import State
 from dashboard.models import Operation, OperationEvent
+from dashboard.services import rollup_checks, rollups
 
 LOOK_SECONDS = 0.2
 # Without any progress for so long the rest counts as lost.
@@ -44,6 +45,9 @@ class Drained:
 
 def drain(database: Database, *, url: str, operations: int, after: int, workers: int, progress: Progress) -> Drained:
     """Let worker processes work off the operations that are numbered after this one, and count each."""
+    # What filling left to fold, and the check of the day, are no part of draining.
+    rollups.fold(database)
+    rollup_checks.check_if_due(database)
     with tempfile.TemporaryDirectory(prefix="operations-bench-") as name:
         folder = Path(name)
         calls = folder / "calls"

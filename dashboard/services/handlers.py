@@ -70,7 +70,9 @@ class Handlers:
         with about(**work.named, destination=work.destination):
             outcome = attempt(handler, work)
             cause = outcome.cause.value if isinstance(outcome, Failure) else None
-            log.info("attempted", extra={"outcome": type(outcome).__name__.lower(), "cause": cause})
+            # What went well is in the history already: a line for each would cost as much as its sending.
+            level = logging.INFO if cause else logging.DEBUG
+            log.log(level, "attempted", extra={"outcome": type(outcome).__name__.lower(), "cause": cause})
         return outcome
 
 

@@ -15,8 +15,8 @@ def insert_once(table: Table, values: Mapping[str, Any], *, dialect: str, unique
     """Build an INSERT that changes nothing where a row with the same `unique` columns exists.
 
     Without RETURNING, which costs more than the rest of it, and without a savepoint, which would end the transaction of
-    a host whose SQLite driver begins late. Source: the manuals of MySQL and MariaDB say of LAST_INSERT_ID(expr) that the
-    client gets the value of `expr`; the tests run it on MariaDB, and not on MySQL.
+    a host whose SQLite driver begins late. Source: the manuals of MySQL and MariaDB say of LAST_INSERT_ID(expr) that
+    the client gets the value of `expr`; the tests run it on MariaDB, and not on MySQL.
     """
     if dialect == "mysql":
         # An id of the row that was inserted, or the 0 that is named here: the count of rows is 1 either way.

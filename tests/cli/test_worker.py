@@ -1,4 +1,3 @@
-import json
 import sys
 from pathlib import Path
 
@@ -34,8 +33,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_worker_sends_what_is_due_and_exits(ready: Database, run: Run, host: str) -> None:
     transact(ready, lambda session: ledger.register(session, NEW))
     ended = run("worker", "--once", "--handlers", host)
-    told = json.loads(ended.err)
-    assert (ended.status, told["event"], told["operation_id"], told["outcome"]) == (0, "attempted", "op-1", "confirmed")
+    # What went well is in the history, and nowhere else.
+    assert (ended.status, ended.err) == (0, "")
     assert "sending charge_order" in ended.out
     with reading(ready) as session:
         assert session.scalars(sa.select(Operation.state)).one() == "confirmed"
