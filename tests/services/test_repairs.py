@@ -69,7 +69,7 @@ def rows(database: Database, table: type[Any]) -> list[Any]:
 def test_nothing_ends_or_repeats_an_effect_that_is_being_undone(
     database: Database, policies: Policies, action: str
 ) -> None:
-    operation_id = add(database)
+    operation_id = add(database, **factories.seen_twice())
     ask(database, operation_id, "compensate", policies)
     with pytest.raises(OperationsError) as caught:
         ask(database, operation_id, action, policies, revision=2)
@@ -77,7 +77,7 @@ def test_nothing_ends_or_repeats_an_effect_that_is_being_undone(
 
 
 def test_a_closed_compensation_no_longer_stands_in_the_way(database: Database, policies: Policies) -> None:
-    operation_id = add(database)
+    operation_id = add(database, **factories.seen_twice())
     child = ask(database, operation_id, "compensate", policies).child_operation_id
     ask(database, str(child), "close", policies)
     assert ask(database, operation_id, "compensate", policies, revision=2).child_operation_id == (
@@ -88,7 +88,7 @@ def test_a_closed_compensation_no_longer_stands_in_the_way(database: Database, p
 def test_a_closed_compensation_stays_closed_while_another_undoes_the_same(
     database: Database, policies: Policies
 ) -> None:
-    operation_id = add(database)
+    operation_id = add(database, **factories.seen_twice())
     child = str(ask(database, operation_id, "compensate", policies).child_operation_id)
     ask(database, child, "close", policies)
     assert ask(database, child, "reopen", policies, revision=2).repeated is False
@@ -117,7 +117,7 @@ def test_of_two_compensations_in_review_none_is_sent(database: Database, policie
 
 
 def test_a_compensation_names_the_policy_it_follows(sqlite_database: Database, policies: Policies) -> None:
-    ask(sqlite_database, add(sqlite_database), "compensate", policies)
+    ask(sqlite_database, add(sqlite_database, **factories.seen_twice()), "compensate", policies)
     assert {event.policy_hash for event in rows(sqlite_database, OperationEvent)} == {policies.hash}
 
 
