@@ -47,6 +47,10 @@ class StandardError(logging.StreamHandler[TextIO]):
     def stream(self) -> TextIO:  # type: ignore[override]  # an attribute there, looked up each time here
         return sys.stderr
 
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name that logging gives
+        """Say that a record could not be written, and none of its values: they may be secrets."""
+        self.stream.write(f"A log record of {visible(record.name)} could not be formatted.\n")
+
     def format(self, record: logging.LogRecord) -> str:
         return self._formatters[self.stream.isatty()].format(record)
 

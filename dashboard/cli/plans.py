@@ -28,6 +28,10 @@ from dashboard.services.policies import load_policies
 NUMBER = click.IntRange(1, 2**63 - 1)
 MOST_SHOWN = 200
 UTC = ZoneInfo("UTC")
+FILTERS = (
+    "state", "type", "tenant", "destination", "verdict", "cause", "assigned", "min_age", "max_age", "created_from",
+    "created_to", "confirmed_from", "confirmed_to", "overdue", "q",
+)  # fmt: skip
 
 
 @click.group()
@@ -97,7 +101,7 @@ def show(number: int, *, email: str, password_stdin: bool) -> None:
     for amount in amounts:
         click.echo(f"{amount.outcome}\t{amount.total:f} {amount.currency or ''}".rstrip())
     for reason in why:
-        click.echo(f"{reason.outcome}\t{reason.times}\t{reason.code}")
+        click.echo(f"{reason.outcome}\t{reason.times}\t{reason.code or ''}")
 
 
 @plan.command()
@@ -153,6 +157,9 @@ def _query(filters: Sequence[str]) -> MultiDict[str, str]:
         name, equals, value = each.partition("=")
         if not equals or not value:
             raise click.BadParameter(f"{each!r} is not NAME=VALUE", param_hint="--where")
+        if name not in FILTERS:
+            # A slip would plan everything there is.
+            raise click.BadParameter(f"{name!r} is none of {', '.join(FILTERS)}", param_hint="--where")
         query.add(name, value)
     return query
 

@@ -68,6 +68,7 @@ def test_named_ones_go_in_portions_and_wait_after_the_first(ready: Database, run
         (("make", "close"), "Give either --operation or --where."),
         (("make", "close", "--where", "type"), "'type' is not NAME=VALUE"),
         (("make", "close", "--where", "min_age=soon"), "min_age"),
+        (("make", "close", "--where", "tpye=charge_order"), "'tpye' is none of"),
         (("make", "close", "--operation", "op-9"), "operation"),
         (("show", "9"), "There is no plan 9"),
         (("start", "9", *EVIDENCE), "There is no plan 9"),
