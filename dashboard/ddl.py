@@ -141,10 +141,17 @@ def utc_day(moment: str) -> str:
     """The UTC day of a stored moment."""
     return {
         "postgresql": f"CAST({moment} AT TIME ZONE 'UTC' AS date)",
-        # A host may write a moment that SQLite cannot read; its change must not fail for the sake of a figure.
-        "sqlite": f"coalesce(date({moment}), substr({moment}, 1, 10))",
+        "sqlite": f"date({moment})",
         "mysql": f"DATE({moment})",
     }[dialect()]
+
+
+def has_day(moment: str) -> str:
+    """A condition that holds where a stored moment has a day.
+
+    SQLite stores what a host writes: what it cannot read, or no calendar has, is counted nowhere and fails no change.
+    """
+    return f"date({moment}) BETWEEN '0001-01-01' AND '9999-12-31'" if dialect() == "sqlite" else "1 = 1"
 
 
 def milliseconds(earlier: str, later: str) -> str:

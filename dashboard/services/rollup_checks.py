@@ -5,16 +5,23 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from dashboard.db import Database, clock, reading, transact
 from dashboard.domain.facts import ONE_DAY, Fact
 from dashboard.domain.histograms import decode
-from dashboard.models import OperationEvent, RollupDay, RollupDelta, RollupHistogram, RollupState
+from dashboard.models import RollupDay, RollupDelta, RollupHistogram, RollupState
 from dashboard.services import rollups
-from dashboard.services.rollup_rebuild import EVERY, SOURCES_AT_ONCE, all_days, in_one_snapshot
-from dashboard.services.rollup_sources import Figures, figures_of, missing_events
+from dashboard.services.rollup_rebuild import (
+    EVERY,
+    SOURCES_AT_ONCE,
+    all_days,
+    in_one_snapshot,
+    last_source,
+    missing,
+)
+from dashboard.services.rollup_sources import Figures, figures_of
 
 DURATIONS = "durations"
 CHECK_EVERY = timedelta(days=1)
@@ -46,8 +53,12 @@ def check(
     progress: Callable[[int], None] = lambda _days: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[Drift]:
-    """Compare these days, or all of them with the events behind them, and keep the result for the screen."""
+    """Compare these days, or all of them with the events behind them, and keep the result for the screen.
+
+    A look at some days that finds nothing says nothing of the others: what was found there stays known.
+    """
     drifts: list[Drift] = []
+    whole = days is None
     if days is None:
         drifts += _unlisted(database, stop=stop)
         with reading(database) as session:
@@ -57,11 +68,8 @@ def check(
             return drifts
         drifts += _check_day(database, day)
         progress(done)
-    first = str(drifts[0]) if drifts else None
-    transact(
-        database,
-        lambda session: rollups.note(session, checked_at=clock(session), drifts=len(drifts), first_drift=first),
-    )
+    found = {"drifts": len(drifts), "first_drift": str(drifts[0]) if drifts else None} if whole or drifts else {}
+    transact(database, lambda session: rollups.note(session, checked_at=clock(session), **found))
     return drifts
 
 
@@ -114,14 +122,13 @@ def _compare(day: date, counted: Figures, true: Figures) -> Iterator[Drift]:
 
 
 def _unlisted(database: Database, *, stop: Callable[[], bool]) -> list[Drift]:
-    """Events that no list has."""
+    """Events and conflicts that no list has."""
     found: Counter[tuple[date, str, str, str, str]] = Counter()
     with reading(database) as session:
-        last = session.scalar(select(func.max(OperationEvent.id))) or 0
-        for first in range(1, last + 1, SOURCES_AT_ONCE):
+        for first in range(1, last_source(session) + 1, SOURCES_AT_ONCE):
             if stop():
                 break
-            for row in session.execute(missing_events(session, first=first, last=first + SOURCES_AT_ONCE - 1)):
-                fact, label, at, _, _, tenant, name = row
-                found[at.date(), Fact(fact).value, label, tenant, name] += 1
+            for statement in missing(session, first=first):
+                for fact, label, at, _, _, tenant, name in session.execute(statement):
+                    found[at.date(), Fact(fact).value, label, tenant, name] += 1
     return [Drift(*key, counted=0, in_tables=count) for key, count in sorted(found.items())]

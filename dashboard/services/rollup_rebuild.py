@@ -7,6 +7,7 @@ belongs to a change that the snapshot does not show. So nothing is lost and noth
 from collections.abc import Callable, Iterable
 from datetime import date
 from functools import partial
+from typing import Any
 
 from sqlalchemy import Select, delete, func, insert, select
 from sqlalchemy.orm import Session
@@ -54,7 +55,8 @@ def rebuild(
         done += 1
         progress(done)
     if whole:
-        transact(database, lambda session: rollups.note(session, built_at=clock(session)))
+        now_right = {"drifts": 0, "first_drift": None}
+        transact(database, lambda session: rollups.note(session, built_at=clock(session), **now_right))
     return done
 
 
@@ -77,6 +79,18 @@ def all_days(session: Session) -> set[date]:
     return days_with_rows(session) | set(counted) | set(noted)
 
 
+def last_source(session: Session) -> int:
+    """The highest number that an event or a conflict has."""
+    highest = [session.scalar(select(func.max(source.id))) for source in (OperationEvent, IdempotencyConflict)]
+    return max(number or 0 for number in highest)
+
+
+def missing(session: Session, *, first: int) -> tuple[Select[*tuple[Any, ...]], ...]:
+    """The facts that the next sources from this number on should have and have not: of events, and of conflicts."""
+    last = first + SOURCES_AT_ONCE - 1
+    return missing_events(session, first=first, last=last), missing_conflicts(first=first, last=last)
+
+
 def _rebuild_day(session: Session, *, day: date) -> None:
     in_one_snapshot(session)
     rollups.lock(session)
@@ -90,9 +104,7 @@ def _rebuild_day(session: Session, *, day: date) -> None:
 
 def _list_events(database: Database, *, stop: Callable[[], bool]) -> bool:
     """Give each event and conflict from before the triggers its row in the list; False where it was stopped."""
-    last = transact(database, lambda session: session.scalar(select(func.max(OperationEvent.id))) or 0)
-    conflicts = transact(database, lambda session: session.scalar(select(func.max(IdempotencyConflict.id))) or 0)
-    for first in range(1, max(last, conflicts) + 1, SOURCES_AT_ONCE):
+    for first in range(1, transact(database, last_source) + 1, SOURCES_AT_ONCE):
         if stop():
             return False
         transact(database, partial(_list_some, first=first))
@@ -101,10 +113,5 @@ def _list_events(database: Database, *, stop: Callable[[], bool]) -> bool:
 
 def _list_some(session: Session, *, first: int) -> None:
     rollups.lock(session)
-    until = first + SOURCES_AT_ONCE - 1
-    _insert(session, missing_events(session, first=first, last=until))
-    _insert(session, missing_conflicts(first=first, last=until))
-
-
-def _insert(session: Session, found: Select[*tuple[object, ...]]) -> None:
-    session.execute(insert(OperationFact).from_select(FACT_COLUMNS, found))
+    for found in missing(session, first=first):
+        session.execute(insert(OperationFact).from_select(FACT_COLUMNS, found))

@@ -169,16 +169,17 @@ def _follow(counted: Counted) -> None:
 
 
 def _delta(counted: Counted, row: str, amount: int) -> str:
+    at = f"{row}.{counted.at}"
     values = {
         "fact": counted.fact(row),
         "label": counted.label(row),
-        "day": ddl.utc_day(f"{row}.{counted.at}"),
+        "day": ddl.utc_day(at),
         "tenant": f"{row}.tenant",
         "type": f"{row}.type",
         "amount": str(amount),
         "milliseconds": counted.takes(row),
     }
-    return ddl.insert_where("rollup_deltas", values, counted.holds(row))
+    return ddl.insert_where("rollup_deltas", values, f"{counted.holds(row)} AND {ddl.has_day(at)}")
 
 
 def _events() -> list[str]:

@@ -230,3 +230,23 @@ def test_an_outcome_that_changes_long_after_its_day_is_counted_on_that_day(datab
     with reading(database) as session:
         found = trends.counts(session, fact=Fact.VERDICT, period=PERIOD, scopes=ALL)
     assert found.by_day == {date(2026, 11, 10): {"correct": 1}}
+
+
+def test_a_moment_that_sqlite_cannot_read_counts_nowhere_and_stops_nobody(sqlite_database: Database) -> None:
+    with transaction(sqlite_database) as session:
+        factories.operation(session, operation_id="odd")
+        factories.operation(session)
+    for odd in ("2026/11/30 12:00:00", "0000-01-01 00:00:00.000000", "soon"):
+        with transaction(sqlite_database) as session:
+            session.execute(text("UPDATE operations SET created_at = :odd WHERE operation_id = 'odd'"), {"odd": odd})
+        rollups.fold(sqlite_database)
+        assert count(sqlite_database) == 1
+    with transaction(sqlite_database) as session:
+        session.execute(update(Operation).values(created_at=factories.NOW))
+    rollups.fold(sqlite_database)
+    assert (count(sqlite_database), rollup_checks.check(sqlite_database)) == (2, [])
+
+
+def count(database: Database) -> int:
+    with reading(database) as session:
+        return trends.counts(session, fact=Fact.CREATED, period=PERIOD, scopes=ALL).total
