@@ -97,15 +97,20 @@ def _people(session: Session) -> Iterator[Actor]:
 
 
 def _can_approve(stored: Action, operation: Operation, who: Actor) -> bool:
-    needed = (Permission(name) for name in stored.special.split())
-    special = all(allows(who.grants, each, tenant=operation.tenant, type=operation.type) for each in needed)
+    special = _has_any(who, stored.special, [operation])
     return special and approvals.obstacle(stored, operation, actor=who, vote=Vote.APPROVE) is None
 
 
 def _can_approve_plan(plan: BulkPlan, groups: Sequence[BulkGroup], who: Actor) -> bool:
-    needed = [Permission(name) for name in plan.special.split()]
-    special = all(allows(who.grants, each, tenant=group.tenant, type=group.type) for each in needed for group in groups)
+    special = _has_any(who, plan.special, groups)
     return special and bulk_plans.obstacle(plan, groups, actor=who, vote=Vote.APPROVE) is None
+
+
+def _has_any(who: Actor, special: str, where: Sequence[Operation] | Sequence[BulkGroup]) -> bool:
+    """Whether the person has any of what is needed beside a vote: several may have it only together."""
+    needed = [Permission(name) for name in special.split()]
+    held = (allows(who.grants, each, tenant=one.tenant, type=one.type) for each in needed for one in where)
+    return not needed or any(held)
 
 
 def _tell(database: Database, letter: Letter, server: MailServer) -> bool:

@@ -3,18 +3,20 @@
 import json
 import smtplib
 from collections.abc import Iterator
+from decimal import Decimal
 
 import pytest
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from dashboard.adapters.mail import MailServer
 from dashboard.db import Database, reading, transact
 from dashboard.domain.actions import ActionName
 from dashboard.domain.approval import Vote
-from dashboard.domain.permissions import Role
+from dashboard.domain.permissions import Actor, Grant, Role
 from dashboard.domain.policy import Approvals, Policies, TypePolicy
-from dashboard.models import OutboxMessage
-from dashboard.services import approvals, bulk_runs, mailing
+from dashboard.models import OutboxMessage, User
+from dashboard.services import approvals, bulk_runs, grant_rows, mailing
 from dashboard.services.actions import ActionForm, ActionRequest, Performed, perform
 from tests import factories
 from tests.mail_server import Letters, receiving
@@ -133,3 +135,32 @@ def test_who_can_approve_a_plan_gets_one_mail_about_it(database: Database, lette
     [(to, text)] = letters.kept
     assert (to, f"https://ops.shop.example/bulk/{drafted}" in text) == ("boss@shop.example", True)
     assert ("close 3 operations" in text, factories.NOTE in text) == (True, False)
+
+
+def test_those_who_can_approve_a_plan_only_together_are_all_told(database: Database, letters: Letters) -> None:
+    limited = Policies(
+        hash="c" * 64, types={"charge_order": TypePolicy(approvals=Approvals(manager_above={"EUR": Decimal(1)}))}
+    )
+    tenants = ("tienda-es", "loja-br")
+
+    def rows(session: Session) -> list[str]:
+        return [
+            factories.operation(session, tenant=each, amount="9.00", currency="EUR").operation_id for each in tenants
+        ]
+
+    maker = person(database, Role.OPERATOR, name="maker@shop.example")
+    drafted = planning.make(database, maker, transact(database, rows), policies=limited).plan_id
+    assert planning.step(database, maker, drafted, "start", policies=limited).state == "waiting"
+    for high, low in (tenants, tenants[::-1]):
+        someone = person(database, Role.MANAGER, name=f"{high}@shop.example", tenant=high)
+        also_allow(database, someone, Grant(Role.OPERATOR, low))
+    assert mail(database, letters) is True
+    assert sorted(to for to, _ in letters.kept) == ["loja-br@shop.example", "tienda-es@shop.example"]
+
+
+def also_allow(database: Database, who: Actor, grant: Grant) -> None:
+    number = select(User.id).where(User.email == who.id)
+    transact(
+        database,
+        lambda session: session.add(grant_rows.row_of(session.scalars(number).one(), grant, now=factories.NOW)),
+    )
