@@ -56,7 +56,7 @@ def serving(app: Flask, opened: socket.socket, *, trusted_proxy: str | None = No
     # Left in place, so that who is behind a proxy on this machine is not taken for this machine.
     proxy: dict[str, Any] = {"clear_untrusted_proxy_headers": False}
     if trusted_proxy:
-        proxy = {"trusted_proxy": trusted_proxy, "trusted_proxy_count": 1, "trusted_proxy_headers": FORWARDED}
+        proxy |= {"trusted_proxy": trusted_proxy, "trusted_proxy_count": 1, "trusted_proxy_headers": FORWARDED}
     return create_server(app, sockets=[opened], threads=THREADS, ident=None, **proxy)
 
 

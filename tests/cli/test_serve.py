@@ -33,7 +33,7 @@ def test_the_demo_whose_key_is_public_is_not_served(ready: Database, run: Run, m
     assert ended.err == "Error: DASHBOARD_DEMO: The key of the demo is public: unset it, or run `dashboard demo`.\n"
 
 
-@pytest.mark.parametrize("trusted", [None, "127.0.0.1"])
+@pytest.mark.parametrize("trusted", [None, "127.0.0.1", "10.0.0.9"])
 def test_who_asks_through_a_proxy_on_this_machine_is_not_this_machine(
     sqlite_database: Database, trusted: str | None
 ) -> None:
