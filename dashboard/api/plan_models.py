@@ -1,7 +1,7 @@
 """Plans for many operations as programs send and read them."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from werkzeug.datastructures import MultiDict
@@ -23,13 +23,16 @@ Names = Annotated[list[Name], Field(max_length=100)]
 
 
 class PlanFilter(Sent):
-    """What a list of operations is narrowed to, in the words of its query string; lists mean any of them."""
+    """What a list of operations is narrowed to, in the words of its query string; lists mean any of them.
+
+    `none` among verdicts or causes means those without one. The tenant is the token's.
+    """
 
     state: list[State] = Field(default_factory=list)
     type: Names = Field(default_factory=list)
     destination: Names = Field(default_factory=list)
-    verdict: list[Verdict] = Field(default_factory=list)
-    cause: list[Cause] = Field(default_factory=list)
+    verdict: list[Verdict | Literal["none"]] = Field(default_factory=list)
+    cause: list[Cause | Literal["none"]] = Field(default_factory=list)
     assigned: Text | None = None
     min_age: Text | None = None
     max_age: Text | None = None

@@ -17,7 +17,7 @@ from dashboard.domain.bulk import PlanState, Step
 from dashboard.domain.errors import NotFoundError
 from dashboard.domain.permissions import Permission, scopes
 from dashboard.domain.text import visible
-from dashboard.edge.operation_filters import parse_filter
+from dashboard.edge.operation_filters import NAMES, parse_filter
 from dashboard.queries import bulk as queries
 from dashboard.queries.keyset import Position
 from dashboard.services import bulk_decisions, bulk_planning, bulk_plans
@@ -28,10 +28,6 @@ from dashboard.services.policies import load_policies
 NUMBER = click.IntRange(1, 2**63 - 1)
 MOST_SHOWN = 200
 UTC = ZoneInfo("UTC")
-FILTERS = (
-    "state", "type", "tenant", "destination", "verdict", "cause", "assigned", "min_age", "max_age", "created_from",
-    "created_to", "confirmed_from", "confirmed_to", "overdue", "q",
-)  # fmt: skip
 
 
 @click.group()
@@ -157,9 +153,9 @@ def _query(filters: Sequence[str]) -> MultiDict[str, str]:
         name, equals, value = each.partition("=")
         if not equals or not value:
             raise click.BadParameter(f"{each!r} is not NAME=VALUE", param_hint="--where")
-        if name not in FILTERS:
+        if name not in NAMES:
             # A slip would plan everything there is.
-            raise click.BadParameter(f"{name!r} is none of {', '.join(FILTERS)}", param_hint="--where")
+            raise click.BadParameter(f"{name!r} is none of {', '.join(NAMES)}", param_hint="--where")
         query.add(name, value)
     return query
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from werkzeug.datastructures import MultiDict
 
 from dashboard.domain.errors import InvalidInputError
-from dashboard.edge import filters
+from dashboard.edge import filters, operation_filters
 from dashboard.queries.keyset import Page, Position
+from dashboard.web.operation_filters import NAMES
 
 MADRID = ZoneInfo("Europe/Madrid")
 
@@ -123,3 +124,7 @@ def test_the_pages_around_one_are_asked_for_by_its_cursors(app: Flask) -> None:
         assert previous == "/operations?state=a&limit=5&before=previous"
         assert following == "/operations?state=a&limit=5&after=next"
         assert filters.page_urls(Page([], None, None)) == (None, None)
+
+
+def test_every_filter_that_is_read_has_a_name_on_screen_and_no_other() -> None:
+    assert sorted(NAMES) == sorted(operation_filters.NAMES)
