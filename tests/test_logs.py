@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.redaction import SECRET_NAMES
-from dashboard.logs import about, begin_request, formatter
+from dashboard.logs import StandardError, about, begin_request, formatter
 
 SECRETS = st.text("abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789", min_size=14, max_size=30).map(
     "S9z".__add__
@@ -146,3 +146,13 @@ def test_text_from_outside_begins_no_line_of_its_own() -> None:
     text = written("key %s", "a\nERROR forged\x1b[2J\u202e", terminal=True)
     assert text.count("\n") == 0
     assert "\x1b[2J" not in text
+
+
+@pytest.mark.parametrize(
+    ("message", "values"), [("token %d", ("hunter2-hunter2",)), ("%(token)d", ({"token": 5551234},))]
+)
+def test_a_record_that_cannot_be_formatted_says_so_without_its_values(
+    capsys: pytest.CaptureFixture[str], message: str, values: tuple[object, ...]
+) -> None:
+    StandardError().handle(logging.LogRecord("dashboard.odd", logging.ERROR, "odd.py", 1, message, values, None))
+    assert capsys.readouterr().err == "A log record of dashboard.odd could not be formatted.\n"
