@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-WIDTH = 640
+WIDTH = 480
 TOP, BOTTOM = 14, 150
 TICKS = 6
 
