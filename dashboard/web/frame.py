@@ -6,12 +6,12 @@ from zlib import crc32
 
 from babel import Locale
 from flask import Flask, request, url_for
-from flask_babel import Babel, get_locale
+from flask_babel import Babel
 
 from dashboard import __version__
 from dashboard.config import Settings
 from dashboard.resources import resource_dir, vendor_asset
-from dashboard.web import context, navigation
+from dashboard.web import context, language, navigation
 
 DEFAULT_LANGUAGE = "en"
 
@@ -20,6 +20,7 @@ def install(app: Flask, settings: Settings) -> None:
     """Give templates their languages and the variables of the layout."""
     app.config["BABEL_TRANSLATION_DIRECTORIES"] = str(resource_dir("translations"))
     Babel(app, locale_selector=_language, timezone_selector=_timezone)
+    language.install(app)
     app.jinja_env.globals.update(static_url=static_url, vendor=vendor_url)
     app.context_processor(lambda: _variables(settings))
 
@@ -46,7 +47,7 @@ def _variables(settings: Settings) -> dict[str, object]:
         "current_user": person,
         "environment": settings.environment,
         "nav": navigation.items(),
-        "locale": get_locale(),
+        "locale": language.language().locale,
         "theme": person.theme if person else "system",
         "shortcuts": "on" if person and person.shortcuts else "off",
         "search_query": "",

@@ -11,6 +11,7 @@ from flask_babel import LazyString, lazy_gettext
 from dashboard.domain.text import visible
 from dashboard.web.bulk_labels import BULK_LABELS, BULK_STEPS
 from dashboard.web.decision_labels import DECISION_LABELS
+from dashboard.web.language import language
 from dashboard.web.people_labels import PEOPLE_LABELS
 from dashboard.web.trend_labels import TREND_LABELS
 
@@ -263,5 +264,10 @@ def label(kind: str, value: object) -> str:
     """Give what a value of this kind is called; an empty text for none."""
     if value is None:
         return ""
-    known = LABELS[kind].get(str(value))
-    return str(known) if known is not None else visible(str(value).replace("_", " "))
+    words, spoken = str(value), language().labels
+    if (kind, words) not in spoken:
+        known = LABELS[kind].get(words)
+        if known is None:  # it may be anything that a host writes, so it is not kept
+            return visible(words.replace("_", " "))
+        spoken[kind, words] = str(known)
+    return spoken[kind, words]
