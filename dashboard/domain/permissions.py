@@ -37,6 +37,8 @@ class Permission(StrEnum):
     OVERRIDE = "override"
     REOPEN = "reopen"
     REVEAL = "reveal"
+    SILENCE = "silence"
+    SILENCE_INSTALLATION = "silence_installation"
     AUDIT_OWN = "audit_own"
     AUDIT_SCOPE = "audit_scope"
     AUDIT_ALL = "audit_all"
@@ -59,12 +61,13 @@ _SUPPORT = frozenset(
         Permission.EXPORT,
     }
 )
-_OPERATOR = _SUPPORT | {Permission.EXECUTE, Permission.APPROVE, Permission.REVEAL}
+_OPERATOR = _SUPPORT | {Permission.EXECUTE, Permission.APPROVE, Permission.REVEAL, Permission.SILENCE}
 _MANAGER = _OPERATOR | {
     Permission.APPROVE_ABOVE_LIMIT,
     Permission.OVERRIDE,
     Permission.REOPEN,
     Permission.AUDIT_SCOPE,
+    Permission.SILENCE_INSTALLATION,
 }
 # Separation of duties: who hands out grants neither sees operations nor proposes, executes or approves.
 _ADMIN = frozenset(
@@ -74,6 +77,8 @@ _ADMIN = frozenset(
         Permission.AUDIT_ALL,
         Permission.EXPORT,
         Permission.ADMINISTER,
+        Permission.SILENCE,
+        Permission.SILENCE_INSTALLATION,
     }
 )
 
@@ -93,6 +98,8 @@ TOKEN_PERMISSIONS: frozenset[Permission] = frozenset(Permission) - {
     Permission.AUDIT_ALL,
     Permission.OVERRIDE,
     Permission.REVEAL,
+    Permission.SILENCE,
+    Permission.SILENCE_INSTALLATION,
 }
 
 ACTION_PERMISSION: Mapping[ActionName, Permission] = MappingProxyType(

@@ -1,6 +1,14 @@
 """The tables, without behaviour."""
 
 from dashboard.models.actions import Action, Approval
+from dashboard.models.alerts import (
+    Alert,
+    AlertEvaluation,
+    AlertGroup,
+    AlertNotice,
+    AlertNoticeAlert,
+    AlertSilence,
+)
 from dashboard.models.audit import AuditEntry, AuditHead
 from dashboard.models.bulk import BulkGroup, BulkPlan, BulkRow, BulkVote
 from dashboard.models.idempotency import IdempotencyConflict, IdempotencyRecord
@@ -21,6 +29,12 @@ from dashboard.models.users import Identity, User, UserGrant, UserSession
 
 __all__ = [
     "Action",
+    "Alert",
+    "AlertEvaluation",
+    "AlertGroup",
+    "AlertNotice",
+    "AlertNoticeAlert",
+    "AlertSilence",
     "ApiToken",
     "Approval",
     "AuditEntry",

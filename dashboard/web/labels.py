@@ -76,6 +76,8 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "grants_from_groups": lazy_gettext("Take roles from groups"),
         "token_added": lazy_gettext("Make a token"),
         "token_revoked": lazy_gettext("Revoke a token"),
+        "alert_silence": lazy_gettext("Silence alerts"),
+        "alert_unsilence": lazy_gettext("End a silence of alerts"),
         "policy_version": lazy_gettext("Use a new policy version"),
         "import": lazy_gettext("Import a file"),
         "outbox_redrive": lazy_gettext("Redrive a message"),

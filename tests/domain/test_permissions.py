@@ -29,7 +29,7 @@ DESIGN = {
     "browse": "SOM", "note": "SOM", "claim": "SOM", "check": "SOM", "escalate": "SOM", "propose": "SOM",
     "execute": "OM", "approve": "OM", "approve_above_limit": "M", "override": "M", "reopen": "M", "reveal": "OM",
     "audit_own": "SOMA", "audit_scope": "MA", "audit_all": "A", "export": "SOMA", "administer": "A",
-    "register": "", "work": "", "reserve": "",
+    "register": "", "work": "", "reserve": "", "silence": "OMA", "silence_installation": "MA",
 }  # fmt: skip
 
 
@@ -101,6 +101,8 @@ def test_no_token_hands_out_rights_or_overrides() -> None:
         Permission.AUDIT_ALL,
         Permission.OVERRIDE,
         Permission.REVEAL,
+        Permission.SILENCE,
+        Permission.SILENCE_INSTALLATION,
     }
 
 
