@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -231,7 +232,12 @@ def clock(session: Session) -> datetime:
 
 def clock_column(session: Session) -> sa.ColumnElement[datetime]:
     """The database's own time as a column, for a statement that would otherwise need a second one to ask for it."""
-    return sa.type_coerce(sa.literal_column(CLOCKS[session.get_bind().dialect.name]), UTCDateTime)
+    return _clock_column(session.get_bind().dialect.name)
+
+
+@cache
+def _clock_column(dialect: str) -> sa.ColumnElement[datetime]:
+    return sa.type_coerce(sa.literal_column(CLOCKS[dialect]), UTCDateTime)
 
 
 def _create_engine(url: URL, *, pool_size: int, timeout: int | None) -> Engine:

@@ -177,11 +177,11 @@ def plan_of(session: Session, action: int, *, scopes: Sequence[Scope]) -> int | 
     )
 
 
-def count_waiting(session: Session, *, scopes: Sequence[Scope], person: str) -> int:
-    """How many plans of others wait for a decision of this person, who may approve in these scopes."""
+def counted_waiting(*, scopes: Sequence[Scope], person: str) -> Select[int]:
+    """Counts the plans of others that wait for a decision of this person, who may approve in these scopes."""
     voted = exists(select(1).where(BulkVote.plan_id == BulkPlan.id, BulkVote.voter == person).correlate(BulkPlan))
     waiting = (BulkPlan.state == PlanState.WAITING.value, BulkPlan.requested_by != person, ~voted)
-    return session.scalar(select(func.count()).select_from(BulkPlan).where(*waiting, in_sight(scopes))) or 0
+    return select(func.count()).select_from(BulkPlan).where(*waiting, in_sight(scopes))
 
 
 def agreed(votes: Sequence[BulkVote]) -> int:

@@ -160,14 +160,6 @@ def overview(session: Session, *, scopes: Sequence[Scope], now: datetime) -> Ove
     )
 
 
-def exceptions_waiting(session: Session, *, scopes: Sequence[Scope], now: datetime) -> int:
-    """How many operations need a person, for the navigation."""
-    needs_person = (Operation.state == State.MANUAL_REVIEW.value) | (Operation.deadline_at < now)
-    return (
-        session.scalar(select(func.count()).select_from(Operation).where(IS_OPEN, needs_person, in_scope(scopes))) or 0
-    )
-
-
 def _by_type(session: Session, *, scopes: Sequence[Scope], now: datetime) -> list[TypeFigures]:
     overdue = func.sum(case((Operation.deadline_at < now, 1), else_=0))
     rows = session.execute(

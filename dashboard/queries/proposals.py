@@ -2,20 +2,21 @@
 
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from dashboard.domain.actions import ActionName
 from dashboard.domain.approval import ActionState
 from dashboard.domain.permissions import Actor, Permission, scopes
 from dashboard.models import Action, Approval, Operation
+from dashboard.queries.moments import Moment
 from dashboard.queries.scoping import in_scope
 
 _About = aliased(Operation)
 SPECIAL = (Permission.APPROVE_ABOVE_LIMIT, Permission.OVERRIDE)
 
 
-def standing(now: datetime) -> ColumnElement[bool]:
+def standing(now: Moment) -> ColumnElement[bool]:
     """Holds for proposals that can still be approved: whoever meets others first ends them."""
     return and_(Action.state == ActionState.PROPOSED.value, _unchanged(), Action.expires_at > now)
 
@@ -38,7 +39,7 @@ def in_states(states: frozenset[str], *, now: datetime) -> ColumnElement[bool]:
     return and_(Action.state.in_(sorted(stored)), state_at(now).in_(sorted(states)))
 
 
-def waiting_for(actor: Actor, *, now: datetime) -> ColumnElement[bool]:
+def waiting_for(actor: Actor, *, now: Moment) -> ColumnElement[bool]:
     """Holds for proposals that this person can approve and has not decided about."""
     votes = select(1).where(Approval.action_id == Action.id, Approval.voter == actor.id)
     voted = exists(votes.correlate(Action))
@@ -49,8 +50,13 @@ def waiting_for(actor: Actor, *, now: datetime) -> ColumnElement[bool]:
 
 
 def count_waiting(session: Session, actor: Actor, *, now: datetime) -> int:
-    """How many proposals wait for this person, for the navigation."""
-    return session.scalar(select(func.count()).select_from(Action).where(waiting_for(actor, now=now))) or 0
+    """How many proposals wait for this person."""
+    return session.scalar(counted_waiting(actor, now=now)) or 0
+
+
+def counted_waiting(actor: Actor, *, now: Moment) -> Select[int]:
+    """The statement of `count_waiting`, to be part of another one."""
+    return select(func.count()).select_from(Action).where(waiting_for(actor, now=now))
 
 
 def _may(actor: Actor, permission: Permission) -> ColumnElement[bool]:

@@ -10,8 +10,9 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, select, update
 from sqlalchemy.orm import Session
 
 from dashboard.db import clock_column
@@ -38,11 +39,15 @@ class Limits:
 
 @dataclass(frozen=True)
 class Current:
-    """The session of a request and whose it is; `stale` says that its last use has to be written down again."""
+    """The session of a request and whose it is, found at a moment of the database's clock.
+
+    `stale` says that its last use has to be written down again.
+    """
 
     id: int
     person: Person
     stale: bool
+    at: datetime
 
 
 def open_session(
@@ -68,13 +73,7 @@ def open_session(
 
 def find_session(session: Session, *, secret: str, limits: Limits) -> Current | None:
     """Give the session of a cookie with its person and their grants, in one statement; None where it is over."""
-    rows = session.execute(
-        select(User, UserGrant, UserSession, clock_column(session).label("now"))
-        .join(UserSession, UserSession.user_id == User.id)
-        .outerjoin(UserGrant, UserGrant.user_id == User.id)
-        .where(UserSession.secret_hash == _hash(secret))
-        .order_by(UserGrant.id)
-    ).all()
+    rows = session.execute(_statement(clock_column(session)), {"secret_hash": _hash(secret)}).all()
     if not rows:
         return None
     user, _, found, now = rows[0]
@@ -82,7 +81,7 @@ def find_session(session: Session, *, secret: str, limits: Limits) -> Current | 
         return None
     granted: list[UserGrant | None] = [row[1] for row in rows]  # none of them in an outer join
     person = person_of(user, [grant_of(row) for row in granted if row])
-    return Current(found.id, person, stale=now - found.seen_at >= TOUCH_EVERY)
+    return Current(found.id, person, stale=now - found.seen_at >= TOUCH_EVERY, at=now)
 
 
 def touch(session: Session, *, session_id: int, now: datetime) -> None:
@@ -138,6 +137,18 @@ def _record(session: Session, *, actor: Actor, person: Person, ended: Sequence[U
 
 def _is_over(found: UserSession, *, limits: Limits, now: datetime) -> bool:
     return now - found.seen_at > limits.idle or now - found.created_at > limits.absolute
+
+
+@cache
+def _statement(now: ColumnElement[datetime]) -> Select[User, UserGrant, UserSession, datetime]:
+    # Every request asks it, and to make it anew takes longer than to ask it.
+    return (
+        select(User, UserGrant, UserSession, now.label("now"))
+        .join(UserSession, UserSession.user_id == User.id)
+        .outerjoin(UserGrant, UserGrant.user_id == User.id)
+        .where(UserSession.secret_hash == bindparam("secret_hash"))
+        .order_by(UserGrant.id)
+    )
 
 
 def _hash(secret: str) -> str:

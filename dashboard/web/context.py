@@ -10,6 +10,8 @@
 The mark is checked before the view runs; services authorise once more, for the very operation.
 """
 
+from datetime import datetime
+
 from flask import g, request
 
 from dashboard.edge.context import (
@@ -36,6 +38,7 @@ __all__ = [
     "actor",
     "database",
     "known_person",
+    "let_in_at",
     "person",
     "policies",
     "public",
@@ -60,6 +63,12 @@ def person() -> Person | None:
 def known_person() -> Person:
     """Give the person who is signed in; only behind `requires` or `signed_in`."""
     found: Person = g.person
+    return found
+
+
+def let_in_at() -> datetime | None:
+    """Give the database's time at which this request was let in with a session; None where it was not."""
+    found: datetime | None = g.get("let_in_at")
     return found
 
 

@@ -1,19 +1,13 @@
 """The main navigation: the screens a person may open, in the order of the day's work."""
 
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 
 from flask import Flask, current_app, request
 from flask_babel import LazyString, lazy_gettext
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import Session
 
-from dashboard.db import clock
-from dashboard.domain.permissions import Actor, Permission, holds, scopes
-from dashboard.domain.states import ActorKind
-from dashboard.queries import bulk
-from dashboard.queries.figures import exceptions_waiting
-from dashboard.queries.proposals import count_waiting
+from dashboard.domain.permissions import Permission, holds
+from dashboard.queries.waiting import CAP, waiting
 from dashboard.services.users import Person
 from dashboard.web import context
 
@@ -41,12 +35,13 @@ def install(app: Flask) -> None:
     app.extensions["dashboard.navigation"] = tuple(item for item in ITEMS if item[0] in rules)
 
 
-def items() -> list[tuple[str, str, bool, int | None]]:
-    """Give (address, label, is it this one, count) of each screen the person may open."""
+def items() -> list[tuple[str, str, bool, str]]:
+    """Give (address, label, is it this one, how much waits there) of each screen the person may open."""
+    person = context.person()
+    screens = [item for item in current_app.extensions["dashboard.navigation"] if _may(person, item[2])]
+    counts = _counts() if screens else {}
     return [
-        (request.script_root + path, str(label), _is_here(path), _count(path))
-        for path, label, permission in current_app.extensions["dashboard.navigation"]
-        if _may(context.person(), permission)
+        (request.script_root + path, str(label), _is_here(path), counts.get(path, "")) for path, label, _ in screens
     ]
 
 
@@ -59,38 +54,19 @@ def home(person: Person | None = None) -> str:
     return request.script_root + "/account"
 
 
-def _count(path: str) -> int | None:
-    """How much waits there; nothing where nothing does, and where an error page must do without the database."""
-    person = context.person()
-    if path not in COUNTS or person is None:
-        return None
+def _counts() -> Mapping[str, str]:
+    """How much waits at an address; nothing where an error page must do without the database."""
+    let_in_at = context.let_in_at()
+    if let_in_at is None:
+        return {}
     try:
         with context.read() as session:
-            return COUNTS[path](session, person, clock(session)) or None
+            found = waiting(session, context.actor(), now=let_in_at)
     except SQLAlchemyError:
-        current_app.logger.warning("what waits at %s was not counted", path, exc_info=True)
-        return None
-
-
-def _exceptions(session: Session, person: Person, now: datetime) -> int:
-    return exceptions_waiting(session, scopes=scopes(person.grants, Permission.BROWSE), now=now)
-
-
-def _approvals(session: Session, person: Person, now: datetime) -> int:
-    if not holds(person.grants, Permission.APPROVE):
-        return 0
-    return count_waiting(session, Actor(ActorKind.USER, person.email, person.grants), now=now)
-
-
-def _plans(session: Session, person: Person, _now: datetime) -> int:
-    return bulk.count_waiting(session, scopes=scopes(person.grants, Permission.APPROVE), person=person.email)
-
-
-COUNTS: Mapping[str, Callable[[Session, Person, datetime], int]] = {
-    "/exceptions": _exceptions,
-    "/actions": _approvals,
-    "/bulk": _plans,
-}
+        current_app.logger.warning("what waits for a person was not counted", exc_info=True)
+        return {}
+    counts = {"/exceptions": found.exceptions, "/actions": found.proposals, "/bulk": found.plans}
+    return {path: f"{CAP - 1}+" if count >= CAP else str(count) for path, count in counts.items() if count}
 
 
 def _may(person: Person | None, permission: Permission) -> bool:

@@ -88,7 +88,7 @@ def current_person() -> Person | None:
         _keep_token_only()
         g.session_ended = True
         return None
-    g.session_id = found.id
+    g.session_id, g.let_in_at = found.id, found.at
     if found.stale:
         _touch(found.id)
     return found.person

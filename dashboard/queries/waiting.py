@@ -1,0 +1,52 @@
+"""What waits for a person, as the navigation of every page says it: one statement, whose work is bounded."""
+
+from datetime import datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, Select, func, literal_column, select
+from sqlalchemy.orm import Session
+
+from dashboard.domain.permissions import Actor, Grant, Permission, scopes
+from dashboard.domain.states import ActorKind, State
+from dashboard.models import Operation
+from dashboard.queries import bulk, proposals
+from dashboard.queries.moments import NOW, Moment
+from dashboard.queries.operations import IS_OPEN
+from dashboard.queries.scoping import in_scope
+
+# A page counts no further: beyond it only the list says how many there are.
+CAP = 1_000
+
+
+class Waiting(NamedTuple):
+    """Operations that need a person (at most 1,000 are counted), and proposals and plans that wait for this one."""
+
+    exceptions: int
+    proposals: int
+    plans: int
+
+
+def waiting(session: Session, actor: Actor, *, now: datetime) -> Waiting:
+    """Count what waits for this person at this moment."""
+    row = session.execute(_statement(actor.kind, actor.id, actor.grants), {"now": now}).one()
+    return Waiting(*(int(count) for count in row))
+
+
+@lru_cache(maxsize=1_000)
+def _statement(kind: ActorKind, id: str, grants: tuple[Grant, ...]) -> Select[*tuple[int, ...]]:  # noqa: A002
+    actor = Actor(kind, id, grants)
+    counted = (
+        _exceptions(actor, now=NOW),
+        proposals.counted_waiting(actor, now=NOW),
+        bulk.counted_waiting(scopes=scopes(grants, Permission.APPROVE), person=id),
+    )
+    return select(*(each.scalar_subquery() for each in counted))
+
+
+def _exceptions(actor: Actor, *, now: Moment) -> Select[int]:
+    one: ColumnElement[int] = literal_column("1")
+    needs_person = (Operation.state == State.MANUAL_REVIEW.value) | (Operation.deadline_at < now)
+    visible = in_scope(scopes(actor.grants, Permission.BROWSE))
+    some = select(one).select_from(Operation).where(IS_OPEN, needs_person, visible).limit(CAP)
+    return select(func.count()).select_from(some.subquery())
