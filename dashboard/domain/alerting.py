@@ -9,6 +9,7 @@ Nobody is told of a single operation. A rule looks at a figure of one subject: a
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from enum import StrEnum
 
 from dashboard.domain.permissions import Grant, Permission, Scope, holds, scopes
@@ -52,6 +53,34 @@ UNITS = dict.fromkeys((Rule.ACCUMULATION, Rule.DEADLINE, Rule.DEAD_LETTERS), Uni
     Rule.AUDIT: Unit.SECONDS,
     Rule.DIVERGENCE: Unit.SHARE,
 }
+
+
+@dataclass(frozen=True)
+class AlertRule:
+    """When a figure is too much: above `above`, in the unit of the rule, for as long as `lasting`.
+
+    A share of fewer than `minimum` says nothing.
+    """
+
+    above: Decimal
+    lasting: timedelta = timedelta()
+    minimum: int = 0
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A figure that is above its limit, both in the unit of the rule; `sample` is what a share is of.
+
+    `cause` says which of several ways it is, `about` what it is about: a sink, or what is wrong with the audit log.
+    """
+
+    rule: Rule
+    subject: str
+    figure: Decimal
+    threshold: Decimal
+    sample: int | None = None
+    cause: str = ""
+    about: str = ""
 
 
 class AlertState(StrEnum):

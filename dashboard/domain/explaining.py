@@ -1,13 +1,15 @@
 """A policy told statement by statement: codes with their values, so that each edge finds the words of its reader.
 
-Order of the sections: what should exist, how that is proven, when, what follows from each verdict, who decides, and
-what is kept.
+Order of the sections: what should exist, how that is proven, when, what follows from each verdict, who decides, what
+people are told of, and what is kept.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import StrEnum
 
+from dashboard.domain.alerting import UNITS, Unit
 from dashboard.domain.policy import Destination, Mode, Policies, TypePolicy
 from dashboard.domain.verdicts import Verdict
 
@@ -20,6 +22,7 @@ class Section(StrEnum):
     TIME = "time"
     VERDICTS = "verdicts"
     PEOPLE = "people"
+    ALERTS = "alerts"
     KEEPING = "keeping"
 
 
@@ -42,6 +45,7 @@ def explain(policies: Policies, operation_type: str) -> tuple[Statement, ...]:
         *_time(policy, destination),
         *_verdicts(policy),
         *_people(policy),
+        *_alerts(policy),
         *_keeping(policy),
     )
 
@@ -126,6 +130,15 @@ def _people(policy: TypePolicy) -> Iterator[Statement]:
             yield Statement(section, "compensation_partial")
     else:
         yield Statement(section, "compensation_none")
+
+
+def _alerts(policy: TypePolicy) -> Iterator[Statement]:
+    for rule, limit in policy.alerts.items():
+        above = timedelta(seconds=int(limit.above)) if UNITS[rule] is Unit.SECONDS else f"{limit.above:f}"
+        values = {"above": above, "lasting": limit.lasting, "minimum": limit.minimum}
+        yield Statement(Section.ALERTS, f"alert_{rule.value}", values)
+    if not policy.alerts:
+        yield Statement(Section.ALERTS, "alert_none")
 
 
 def _keeping(policy: TypePolicy) -> Iterator[Statement]:

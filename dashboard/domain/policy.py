@@ -10,6 +10,7 @@ from decimal import Decimal
 from enum import StrEnum
 from types import MappingProxyType
 
+from dashboard.domain.alerting import AlertRule, Rule
 from dashboard.domain.evidence_sources import EvidenceFile, Receipts
 from dashboard.domain.masking import Hiding, hiding_of, reads_masked
 from dashboard.domain.redaction import both_sides
@@ -136,6 +137,21 @@ class Sink:
     settings: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
 
 
+@dataclass(frozen=True)
+class Alerting:
+    """What is watched of the installation, and how people are told of alerts: those of the types too.
+
+    `anchored_within` asks for anchors of the audit log. The webhook is the whole address of an Alertmanager's API.
+    """
+
+    rules: Mapping[Rule, AlertRule] = field(default_factory=lambda: MappingProxyType({}))
+    anchored_within: timedelta | None = None
+    repeat: timedelta = timedelta(hours=4)
+    clear_for: timedelta = timedelta(minutes=5)
+    webhook: Destination | None = None
+    mail: tuple[str, ...] = ()
+
+
 DEFAULT_RESPONSES: Mapping[Verdict, Response] = MappingProxyType(
     {
         Verdict.CORRECT: Response.CONFIRM,
@@ -172,6 +188,7 @@ class TypePolicy:
     retention: timedelta = timedelta(days=400)
     redact: tuple[str, ...] = ()
     mask: tuple[str, ...] = ()
+    alerts: Mapping[Rule, AlertRule] = field(default_factory=lambda: MappingProxyType({}))
 
     def hiding(self, *sides: object, revealed: Collection[str] = ()) -> Hiding:
         """What to keep from sight, less the `revealed` masks; `sides` hold the values that free text may repeat."""
@@ -191,6 +208,7 @@ class Policies:
     destinations: Mapping[str, Destination] = field(default_factory=lambda: MappingProxyType({}))
     sinks: Mapping[str, Sink] = field(default_factory=lambda: MappingProxyType({}))
     defaults: TypePolicy = field(default_factory=TypePolicy)
+    alerts: Alerting = field(default_factory=Alerting)
 
     def of(self, operation_type: str) -> TypePolicy:
         """The policy of a type; the defaults where the file does not name it."""

@@ -5,13 +5,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, exists, false, func, literal_column, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from dashboard.db import clock_column
-from dashboard.domain.alerting import EVERY_RULE, INSTALLATION, AlertState, Sight
+from dashboard.domain.alerting import EVERY_RULE, INSTALLATION, AlertState, Breach, Rule, Sight
 from dashboard.domain.errors import NotFoundError
 from dashboard.models import Alert, AlertEvaluation, AlertNotice, AlertNoticeAlert, AlertSilence
 from dashboard.queries import keyset
@@ -154,6 +155,19 @@ def with_silences(session: Session, alerts: Sequence[Alert]) -> Sequence[SeenAle
         .order_by(AlertSilence.ends_at, AlertSilence.id)
     ).all()
     return [SeenAlert(alert, _longest(alert, holding)) for alert in alerts]
+
+
+def breach_of(alert: Alert) -> Breach:
+    """What the alert says is wrong, for `domain.alert_words`."""
+    return Breach(
+        rule=Rule(alert.rule),
+        subject=alert.subject,
+        figure=Decimal(alert.figure),
+        threshold=Decimal(alert.threshold),
+        sample=alert.sample,
+        cause=alert.cause,
+        about=alert.about,
+    )
 
 
 def _longest(alert: Alert, holding: Sequence[AlertSilence]) -> AlertSilence | None:

@@ -67,6 +67,7 @@ def read_policies(content: bytes, *, environment: Mapping[str, str]) -> Policies
         destinations=policy_building.destinations(file, environment),
         sinks=policy_building.sinks(file, environment),
         defaults=policy_building.default_policy(file),
+        alerts=policy_building.alerting(file.alerts, environment),
     )
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from dashboard.domain.evidence_sources import EvidenceFile, Receipts
 from dashboard.domain.policy import (
+    Alerting,
     Approvals,
     Auth,
     Comparison,
@@ -17,7 +18,8 @@ from dashboard.domain.policy import (
     Sink,
     TypePolicy,
 )
-from dashboard.services.policy_destinations import AnySink, DestinationTable, EvidenceTable, ReceiptsTable
+from dashboard.services.policy_alerts import AlertsTable, WebhookTable, installation_rules, type_rules
+from dashboard.services.policy_destinations import AnySink, AuthTable, DestinationTable, EvidenceTable, ReceiptsTable
 from dashboard.services.policy_file import ApprovalsTable, PolicyFile, RulesTable, TypeTable
 from dashboard.services.policy_probes import AnyProbe
 from dashboard.services.policy_values import Table, Text, Variable
@@ -44,6 +46,18 @@ def destinations(file: PolicyFile, environment: Environment) -> Mapping[str, Des
 def sinks(file: PolicyFile, environment: Environment) -> Mapping[str, Sink]:
     """Give the sinks of outbox messages."""
     return MappingProxyType({name: _sink(name, table, environment) for name, table in file.sinks.items()})
+
+
+def alerting(table: AlertsTable, environment: Environment) -> Alerting:
+    """Give what is watched of the installation and who is told of alerts."""
+    plain = {name: table.given()[name] for name in ("repeat", "clear_for") if name in table.given()}
+    return Alerting(
+        rules=installation_rules(table),
+        anchored_within=table.audit.anchored_within if table.audit else None,
+        webhook=_alert_webhook(table.webhook, environment) if table.webhook else None,
+        mail=tuple(dict.fromkeys(table.mail.to)) if table.mail else (),
+        **plain,
+    )
 
 
 def text_of(value: Text | None, environment: Environment) -> str | None:
@@ -81,6 +95,7 @@ def _with_rules(base: TypePolicy, rules: RulesTable) -> TypePolicy:
         approvals=_approvals(base.approvals, rules.approvals),
         redact=tuple(dict.fromkeys((*base.redact, *(rules.redact or ())))),
         mask=tuple(dict.fromkeys((*base.mask, *(rules.mask or ())))),
+        alerts=type_rules(base.alerts, rules.alerts),
     )
 
 
@@ -110,7 +125,7 @@ def _destination(name: str, table: DestinationTable, environment: Environment) -
     return Destination(
         name,
         base_url=address.rstrip("/") if address else None,
-        auth=Auth(**dict(table.auth)) if table.auth else None,
+        auth=_auth(table.auth),
         honours_idempotency_key=table.honours_idempotency_key,
         allow_private=table.allow_private,
         retries_per_minute=table.budget.retries_per_minute if table.budget else None,
@@ -118,6 +133,16 @@ def _destination(name: str, table: DestinationTable, environment: Environment) -
         receipts=_receipts(table.receipts) if table.receipts else None,
         **own,
     )
+
+
+def _alert_webhook(table: WebhookTable, environment: Environment) -> Destination:
+    own = {"timeout": table.timeout} if table.timeout else {}
+    address = text_of(table.url, environment)
+    return Destination("alerts", base_url=address, auth=_auth(table.auth), allow_private=table.allow_private, **own)
+
+
+def _auth(table: AuthTable | None) -> Auth | None:
+    return Auth(**dict(table)) if table else None
 
 
 def _evidence(table: EvidenceTable) -> EvidenceFile:

@@ -36,6 +36,7 @@ def unmet_needs(file: PolicyFile, environment: Mapping[str, str]) -> Needs:
         found = _unset(table, ("destinations", name), environment)
         (notes if _is_stand_in(table, environment) else problems).extend(found)
     problems += _unset(file.sinks, ("sinks",), environment)
+    problems += _unset(file.alerts, ("alerts",), environment)
     for name, rules in file.types.items():
         problems += _unset(rules.probe, ("types", name, "probe"), environment)
         problems += _unreachable(rules.probe, ("types", name, "probe", "entry"))

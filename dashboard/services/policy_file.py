@@ -12,6 +12,7 @@ from pydantic import Field, StrictBool, StrictInt
 
 from dashboard.domain.policy import Mode, Response
 from dashboard.domain.verdicts import Verdict
+from dashboard.services.policy_alerts import AlertsTable, TypeAlertsTable
 from dashboard.services.policy_destinations import AnySink, DestinationTable
 from dashboard.services.policy_probes import AnyProbe, Comparisons
 from dashboard.services.policy_values import Amount, Count, Currency, Duration, Factor, Name, Table, Wait
@@ -62,6 +63,7 @@ class RulesTable(Table):
     retention: Wait | None = None
     redact: tuple[Name, ...] | None = None
     mask: tuple[Name, ...] | None = None
+    alerts: TypeAlertsTable | None = None
 
 
 class TypeTable(RulesTable):
@@ -86,3 +88,4 @@ class PolicyFile(Table):
     sinks: dict[Name, AnySink] = Field(default_factory=dict)
     defaults: RulesTable = RulesTable()
     types: dict[Name, TypeTable] = Field(default_factory=dict)
+    alerts: AlertsTable = AlertsTable()

@@ -47,6 +47,11 @@ def _addresses(file: PolicyFile, environment: Mapping[str, str]) -> Found:
         if table.base_url and address and not is_web_address(address):
             path = ("destinations", name, "base_url")
             yield problem(path, "address_of_variable_invalid", variable=table.base_url.env)
+    webhook = file.alerts.webhook
+    address = text_of(webhook.url, environment) if webhook else None
+    if webhook and address and not is_web_address(address):
+        path = ("alerts", "webhook", "url")
+        yield problem(path, "address_of_variable_invalid", variable=webhook.url.env)
 
 
 def _responses(path: tuple[str, ...], table: RulesTable) -> Found:

@@ -46,7 +46,7 @@ class Table(BaseModel):
     @classmethod
     def _note_keys(cls, given: Any, info: ValidationInfo) -> Any:
         if isinstance(given, dict) and isinstance(info.context, dict):
-            info.context[id(given)] = tuple(cls.model_fields)
+            info.context[id(given)] = tuple(field.alias or name for name, field in cls.model_fields.items())
         return given
 
     def given(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ SECTIONS: Mapping[Section, LazyString] = {
     Section.TIME: lazy_gettext("When"),
     Section.VERDICTS: lazy_gettext("What follows from each verdict"),
     Section.PEOPLE: lazy_gettext("Who decides"),
+    Section.ALERTS: lazy_gettext("What people are told of"),
     Section.KEEPING: lazy_gettext("What is kept"),
 }
 
@@ -78,6 +79,14 @@ SENTENCES: Mapping[str, LazyString] = {
     "compensation_partial": lazy_gettext("A part of the amount may be given back."),
     "compensation": lazy_gettext("It is undone by %(type)s."),
     "compensation_none": lazy_gettext("Policy names nothing that undoes it."),
+    # What people are told of
+    "alert_accumulation": lazy_gettext("More than %(above)s operations need a person, for %(lasting)s."),
+    "alert_age": lazy_gettext("The oldest open operation is older than %(above)s, for %(lasting)s."),
+    "alert_deadline": lazy_gettext("More than %(above)s open operations are past their deadline, for %(lasting)s."),
+    "alert_divergence": lazy_gettext(
+        "A share above %(above)s of at least %(minimum)s verdicts of the last 30 days diverges, for %(lasting)s."
+    ),
+    "alert_none": lazy_gettext("Policy has no alert for this type."),
     # What is kept
     "retention": lazy_gettext("Bodies and evidence are kept for %(retention)s after its end."),
     "redacted": lazy_gettext("Never stored, beside what looks like a secret: %(paths)s."),

@@ -13,7 +13,7 @@ BAD = '[types.charge]\ndeadline = "5"\nmode = "observ"\n'
 
 @pytest.fixture
 def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CARD_TOKEN", "STOCK_KEY", "MAIL_SECRET", "SHOP_SECRET", "BOOKS_URL", "BROKER_URL"):
+    for name in ("CARD_TOKEN", "STOCK_KEY", "MAIL_SECRET", "SHOP_SECRET", "BOOKS_URL", "BROKER_URL", "ALERTS_TOKEN"):
         monkeypatch.setenv(name, "a secret")
 
 

@@ -21,7 +21,7 @@ def test_a_role_that_another_covers_changes_nothing() -> None:
 
 def test_a_higher_role_gains_only_what_is_new() -> None:
     support, operator = Grant(Role.SUPPORT, "acme"), Grant(Role.OPERATOR, "acme")
-    new = (Permission.EXECUTE, Permission.APPROVE, Permission.REVEAL)
+    new = (Permission.EXECUTE, Permission.APPROVE, Permission.REVEAL, Permission.SILENCE)
     assert effects_of([support], [support, operator]).gained == (Effect(ACME, new),)
 
 

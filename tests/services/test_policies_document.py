@@ -5,7 +5,7 @@ import re
 import pytest
 from pydantic import BaseModel
 
-from dashboard.services import policy_destinations, policy_file, policy_probes
+from dashboard.services import policy_alerts, policy_destinations, policy_file, policy_probes
 from dashboard.services.policies import read_policies
 from dashboard.services.policy_values import Table
 from tests.architecture.tree import ROOT
@@ -18,11 +18,11 @@ NAMED = set(re.findall(r"[a-z_]+", " ".join([*re.findall(r"`([^`\n]+)`", DOCUMEN
 def keys() -> set[str]:
     tables = {
         value
-        for module in (policy_destinations, policy_file, policy_probes)
+        for module in (policy_alerts, policy_destinations, policy_file, policy_probes)
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, BaseModel) and value is not Table
     }
-    return {name for table in tables for name in table.model_fields}
+    return {field.alias or name for table in tables for name, field in table.model_fields.items()}
 
 
 def test_every_key_is_explained() -> None:

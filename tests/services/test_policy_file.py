@@ -14,7 +14,7 @@ from dashboard.domain.verdicts import Verdict
 from dashboard.services.policies import check_policies, load_policies, read_policies
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "policies.toml"
-SECRETS = ("CARD_TOKEN", "STOCK_KEY", "MAIL_SECRET", "SHOP_SECRET", "BOOKS_URL")
+SECRETS = ("CARD_TOKEN", "STOCK_KEY", "MAIL_SECRET", "SHOP_SECRET", "BOOKS_URL", "ALERTS_TOKEN")
 ENVIRONMENT = {"BROKER_URL": "amqp://127.0.0.1", **dict.fromkeys(SECRETS, "a secret")}
 
 
