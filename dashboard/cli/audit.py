@@ -12,6 +12,8 @@ from dashboard.cli.setup import FILE, command_line_actor, ready_database
 from dashboard.config import Settings
 from dashboard.db import reading
 from dashboard.domain.anchors import Anchor, read_anchors
+from dashboard.queries.audit_checks import Way
+from dashboard.services import audit_results
 from dashboard.services.anchoring import take_anchor
 from dashboard.services.audit import Verification
 from dashboard.services.audit_checks import verify_all
@@ -30,6 +32,7 @@ PROBLEMS = {
     "anchor_differs": "Entry {seq} is not what the anchor at {detail} says: the log was rewritten at it or before.",
     "anchor_cut": "The log ends before entry {seq}: the end that the anchor at {detail} names was cut off.",
 }
+NOT_KEPT = "This result was not stored, because the database takes nothing from this account: no screen shows it."
 
 
 @click.group()
@@ -47,18 +50,20 @@ audit.add_command(export)
 def verify(context: click.Context, files: tuple[Path, ...], keys: tuple[str, ...]) -> None:
     """Walk the whole audit log and name the first thing that is wrong; exit status 1 if there is one.
 
-    Beside the chain it checks the digests of reconciliation runs, the anchors that the log keeps, and those given.
+    Beside the chain it checks the digests of reconciliation runs, the anchors that the log keeps, and those given. The
+    result is kept for the screen, for alerts and for /metrics.
     """
     settings = Settings()
     anchors = [anchor for file in files for anchor in read_anchors(file.read_text(encoding="utf-8"))]
-    with (
-        ready_database(settings) as database,
-        reading(database) as session,
-        shown_progress("entries verified") as show,
-    ):
-        trusted = {key.lower() for key in keys} or settings.trusted_audit_keys()
-        found = verify_all(session, anchors=anchors, trusted=trusted, progress=lambda checked: show(checked, 0))
+    trusted = {key.lower() for key in keys} or settings.trusted_audit_keys()
+    with ready_database(settings) as database:
+        with reading(database) as session, shown_progress("entries verified") as show:
+            found = verify_all(session, anchors=anchors, trusted=trusted, progress=lambda checked: show(checked, 0))
+        way = Way.GIVEN if files or keys else Way.COMMAND
+        kept = audit_results.keep_if_possible(database, found, way=way, actor=command_line_actor())
     click.echo(_told(found))
+    if not kept:
+        click.echo(NOT_KEPT, err=True)
     if not found.intact:
         context.exit(FINDINGS)
     for line in _beside(found, trusted=bool(trusted)):

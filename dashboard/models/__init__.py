@@ -9,7 +9,7 @@ from dashboard.models.alerts import (
     AlertNoticeAlert,
     AlertSilence,
 )
-from dashboard.models.audit import AuditEntry, AuditHead
+from dashboard.models.audit import AuditCheck, AuditEntry, AuditHead
 from dashboard.models.bulk import BulkGroup, BulkPlan, BulkRow, BulkVote
 from dashboard.models.idempotency import IdempotencyConflict, IdempotencyRecord
 from dashboard.models.operations import Operation, OperationEvent, OperationPayload
@@ -37,6 +37,7 @@ __all__ = [
     "AlertSilence",
     "ApiToken",
     "Approval",
+    "AuditCheck",
     "AuditEntry",
     "AuditHead",
     "AwaySink",

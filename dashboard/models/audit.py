@@ -1,4 +1,4 @@
-"""The audit log and its head."""
+"""The audit log, its head, and what its verifications found."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, ForeignKey, SmallInteger
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dashboard.db import ExactText, LongText, UTCDateTime
-from dashboard.models.record import Record
+from dashboard.models.record import Record, RowId
 
 
 class AuditEntry(Record):
@@ -47,3 +47,26 @@ class AuditHead(Record):
     id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
     seq: Mapped[int | None] = mapped_column(ForeignKey("audit_log.seq"))
     hash: Mapped[str | None] = mapped_column(ExactText(64))
+
+
+class AuditCheck(Record):
+    """One verification of the log: how it was run (`way`) and by whom, and what it found.
+
+    `checked` is the number of entries that agree, from the first on; without a `problem` that is all of them. A note
+    for people and for alerts and no proof: who can alter the log can alter this.
+    """
+
+    __tablename__ = "audit_checks"
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    way: Mapped[str] = mapped_column(ExactText(16))
+    at: Mapped[datetime] = mapped_column(UTCDateTime)
+    actor_kind: Mapped[str] = mapped_column(ExactText(16))
+    actor_id: Mapped[str] = mapped_column(ExactText(254))
+    checked: Mapped[int] = mapped_column(BigInteger)
+    head_hash: Mapped[str | None] = mapped_column(ExactText(64))
+    broken_seq: Mapped[int | None] = mapped_column(BigInteger)
+    problem: Mapped[str | None] = mapped_column(ExactText(32))
+    detail: Mapped[str | None] = mapped_column(LongText)
+    runs: Mapped[int] = mapped_column(BigInteger)
+    anchors: Mapped[int] = mapped_column(BigInteger)

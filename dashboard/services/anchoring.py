@@ -13,7 +13,9 @@ from dashboard.domain.errors import OperationsError
 from dashboard.domain.permissions import Actor
 from dashboard.models import AuditEntry
 from dashboard.queries.audit import ANCHOR
-from dashboard.services import audit
+from dashboard.queries.audit_checks import Way
+from dashboard.services import audit, audit_results
+from dashboard.services.audit import Verification
 from dashboard.services.audit_checks import Progress, verify_all
 
 
@@ -26,23 +28,25 @@ def take_anchor(
 ) -> Anchor:
     """Verify the log, sign its head, note the anchor as an entry, and give it; AnchorRefusedError if it is broken."""
     with reading(database) as session:
-        unsigned = _head(session, progress=progress)
+        found = verify_all(session, progress=progress)
+        unsigned = _head(session, found) if found.intact else None
+    if unsigned is None:
+        audit_results.keep_if_possible(database, found, way=Way.ANCHOR, actor=actor)
+        raise AnchorRefusedError("anchor_of_broken_log", seq=found.broken_seq)
     anchor = replace(unsigned, public_key=anchor_keys.public_key(key))
     anchor = replace(anchor, signature=anchor_keys.sign(key, anchor.signed()))
-    transact(database, lambda session: _note(session, anchor, actor=actor))
+    transact(database, lambda session: _note(session, anchor, found, actor=actor))
     return anchor
 
 
-def _head(session: Session, *, progress: Progress | None) -> Anchor:
-    found = verify_all(session, progress=progress)
-    if not found.intact:
-        raise AnchorRefusedError("anchor_of_broken_log", seq=found.broken_seq)
+def _head(session: Session, found: Verification) -> Anchor:
     first = session.scalar(select(AuditEntry.hash).where(AuditEntry.seq == 1))
     if first is None or found.head_hash is None:
         raise AnchorRefusedError("anchor_of_empty_log")
     return Anchor(first, found.checked, found.head_hash, audit.hashed_time(clock(session)))
 
 
-def _note(session: Session, anchor: Anchor, *, actor: Actor) -> int:
+def _note(session: Session, anchor: Anchor, found: Verification, *, actor: Actor) -> None:
     evidence = {"format": FORMAT, **asdict(anchor)}
-    return audit.append(session, actor=actor, action=ANCHOR, subject=audit.LOG, now=clock(session), evidence=evidence)
+    audit.append(session, actor=actor, action=ANCHOR, subject=audit.LOG, now=clock(session), evidence=evidence)
+    audit_results.keep(session, found, way=Way.ANCHOR, actor=actor)

@@ -29,7 +29,8 @@ from dashboard.domain.errors import NotAllowedError
 from dashboard.domain.permissions import Actor, Permission, holds
 from dashboard.models import AuditEntry
 from dashboard.queries.audit import ANCHOR, VERIFY
-from dashboard.services import audit, runs
+from dashboard.queries.audit_checks import Way
+from dashboard.services import audit, audit_results, runs
 from dashboard.services.audit import LOG, Suspicion, Verification
 
 Progress = Callable[[int], None]
@@ -119,7 +120,7 @@ def verify_all(
 def verify_on_record(
     database: Database, *, actor: Actor, trusted: Collection[str] = ()
 ) -> tuple[Verification, int | None]:
-    """Verify the log for a person and append what was found; NotAllowedError without the permission.
+    """Verify the log for a person, keep what was found and append it; NotAllowedError without the permission.
 
     The second value is the new entry's number, or None where the log is so damaged that nothing can be appended.
     """
@@ -132,10 +133,12 @@ def verify_on_record(
     except (NoResultFound, IntegrityError):
         if found.intact:
             raise
+        audit_results.keep_if_possible(database, found, way=Way.SCREEN, actor=actor)
         return found, None
 
 
 def _record(session: Session, found: Verification, *, actor: Actor) -> int:
+    audit_results.keep(session, found, way=Way.SCREEN, actor=actor)
     evidence = asdict(found)
     return audit.append(session, actor=actor, action=VERIFY, subject=LOG, now=clock(session), evidence=evidence)
 

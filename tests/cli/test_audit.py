@@ -1,9 +1,12 @@
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from sqlalchemy import text
 
-from dashboard.db import Database, transact
+from dashboard.db import Database, reading, transact
+from dashboard.queries.audit_checks import AuditStanding, Way, audit_standing
 from dashboard.services import audit
 from tests.cli.conftest import Run
 from tests.factories import NOW
@@ -16,6 +19,11 @@ def append(database: Database, count: int) -> None:
             audit.append(session, actor=ACTOR, action="note", subject=f"op-{number}", now=NOW)  # type: ignore[arg-type]
 
     transact(database, unit)
+
+
+def standing(database: Database) -> AuditStanding:
+    with reading(database) as session:
+        return audit_standing(session)
 
 
 def test_an_untouched_log_is_intact(ready: Database, run: Run) -> None:
@@ -62,6 +70,49 @@ def test_a_cut_tail_is_named_by_the_anchor(ready: Database, run: Run, folder: Pa
         f"Broken: The log ends before entry 3: the end that the anchor at 3 of {taken['at']} names was cut off. "
         "The 2 before it agree.\n"
     )
+
+
+def test_what_was_found_is_kept_by_the_way_it_was_run(ready: Database, run: Run, folder: Path) -> None:
+    append(ready, 3)
+    run("audit", "key", "key.pem")
+    (folder / "anchor.json").write_text(run("audit", "anchor", "--key", "key.pem").out)
+    run("audit", "verify")
+    run("audit", "verify", "--anchor", "anchor.json", "--public-key", "0" * 64)
+    found = {way: (check.checked, check.problem) for way, check in standing(ready).last.items()}
+    assert found == {Way.ANCHOR: (3, None), Way.COMMAND: (4, None), Way.GIVEN: (0, "anchor_untrusted")}
+    assert standing(ready).last[Way.COMMAND].actor_id.startswith("command line, ")
+
+
+@pytest.fixture
+def reader(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+    """The database, which commands reach as somebody who may only read."""
+    if database.dialect == "sqlite":
+        monkeypatch.setenv("DASHBOARD_DATABASE_URL", f"sqlite:///file:{database.url.database}?mode=ro&uri=true")
+        yield database
+        return
+    everywhere = "ALL TABLES IN SCHEMA public" if database.dialect == "postgresql" else f"{database.url.database}.*"
+    name = "auditor" if database.dialect == "postgresql" else "auditor@localhost"
+    password = "PASSWORD" if database.dialect == "postgresql" else "IDENTIFIED BY"
+    execute(database, f"CREATE USER {name} {password} 'of a test'", f"GRANT SELECT ON {everywhere} TO {name}")
+    url = database.url.set(username="auditor", password="of a test")
+    monkeypatch.setenv("DASHBOARD_DATABASE_URL", url.render_as_string(hide_password=False))
+    yield database
+    owned = [f"DROP OWNED BY {name}"] if database.dialect == "postgresql" else []
+    execute(database, *owned, f"DROP USER {name}")
+
+
+def execute(database: Database, *statements: str) -> None:
+    with database.engine.begin() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+
+
+def test_who_may_only_read_verifies_and_is_told_that_nothing_is_kept(reader: Database, run: Run) -> None:
+    append(reader, 3)
+    ended = run("audit", "verify")
+    assert (ended.status, ended.out.startswith("Intact: 3 entries")) == (0, True)
+    assert ended.err.startswith("This result was not stored")
+    assert standing(reader).last == {}
 
 
 def test_a_key_that_others_can_read_is_refused(ready: Database, run: Run, folder: Path) -> None:
