@@ -100,12 +100,6 @@ def neighbours(session: Session, entry: AuditEntry, *, reader: Actor) -> Neighbo
     return Neighbours(*(rows[0].number if rows else None for rows in found))
 
 
-def last_verification(session: Session, *, reader: Actor) -> AuditEntry | None:
-    """The newest entry about a verification of the log that the reader may see."""
-    found = select(AuditEntry).where(AuditEntry.action == VERIFY, readable(reader))
-    return session.scalar(found.order_by(AuditEntry.seq.desc()).limit(1))
-
-
 def readable(reader: Actor) -> ColumnElement[bool]:
     """All entries, or the reader's own and those about operations of their scope (design section 9)."""
     if holds(reader.grants, Permission.AUDIT_ALL):

@@ -19,9 +19,11 @@ from dashboard.edge.filters import (
 from dashboard.models import AuditEntry
 from dashboard.queries import audit as queries
 from dashboard.queries.audit import OUTCOMES, VERIFY, AuditFilter
+from dashboard.queries.audit_checks import audit_standing
 from dashboard.queries.audit_masks import hiding_for, hidings
 from dashboard.queries.keyset import LARGEST_NUMBER
 from dashboard.services.audit_checks import verify_on_record
+from dashboard.web.audit_checks import last_checks, standing_finding
 from dashboard.web.audit_entries import changes_of, pretty
 from dashboard.web.context import actor, database, policies, read, requires, settings
 from dashboard.web.formatting import counted, person_zone
@@ -54,7 +56,7 @@ def index() -> str:
         page = queries.list_entries(session, filters, reader=asking, position=position)
         hidden = hidings(session, page.rows, policies=policies())
         total = queries.count_entries(session, filters, reader=asking)
-        last = queries.last_verification(session, reader=asking) if may_verify else None
+        standing = audit_standing(session) if may_verify else None
     return render_template(
         "audit/index.html",
         **paged(page, position),
@@ -67,8 +69,8 @@ def index() -> str:
         ],
         only_own=not may_verify,
         may_verify=may_verify,
-        last=last,
-        finding=_finding(last) if last else None,
+        checks=last_checks(standing, reader=asking) if standing else (),
+        finding=standing_finding(standing) if standing else None,
         may_export=holds(asking.grants, Permission.EXPORT),
         times={name: value for name in ("since", "until") if (value := request.args.get(name, "").strip())},
     )
