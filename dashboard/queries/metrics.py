@@ -15,6 +15,7 @@ from dashboard.domain.permissions import Scope
 from dashboard.domain.states import State
 from dashboard.models import Action, AwaySink, IdempotencyRecord, Operation, OutboxMessage, ReconciliationRun
 from dashboard.queries import outbox, trends
+from dashboard.queries.audit_checks import AuditStanding, audit_standing
 from dashboard.queries.idempotency import CONFLICTED
 from dashboard.queries.operations import IS_OPEN
 from dashboard.queries.proposals import standing
@@ -66,6 +67,7 @@ class Standing:
     actions_to_verify: int
     approvals_waiting: int
     last: LastWork
+    audit: AuditStanding
     freshness: Freshness
     this_month: Mapping[Fact, Counts]
     last_days: Mapping[Fact, Counts]
@@ -87,6 +89,7 @@ def standing_at(session: Session, *, now: datetime) -> Standing:
         actions_to_verify=to_verify,
         approvals_waiting=waiting,
         last=LastWork(_last_run(session), _last_published(session)),
+        audit=audit_standing(session),
         freshness=trends.freshness(session),
         this_month={fact: trends.counts(session, fact=fact, period=month, scopes=EVERYTHING) for fact in COUNTED},
         last_days={fact: trends.counts(session, fact=fact, period=days, scopes=EVERYTHING) for fact in MEASURED},

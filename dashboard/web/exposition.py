@@ -74,7 +74,15 @@ def exposition(standing: Standing, *, known_types: Iterable[str], most_types: in
     names = Names(known=known_types, seen=seen, most=most_types)
     registry = CollectorRegistry(auto_describe=False)
     registry.register(
-        _Read([*_open(standing, names), *_queues(standing), *_times(standing), *_history(standing, names)])
+        _Read(
+            [
+                *_open(standing, names),
+                *_queues(standing),
+                *_times(standing),
+                *_audit(standing),
+                *_history(standing, names),
+            ]
+        )
     )
     return generate_latest(registry)
 
@@ -120,6 +128,14 @@ def _times(standing: Standing) -> Iterator[Metric]:
     yield _moment("rollup_last_check", "Last time the counters were compared with the tables.", fresh.checked_at)
     yield _gauge("rollup_unfolded_changes", "Changes that no counter has yet; figures add them.", {(): fresh.unfolded})
     yield _gauge("rollup_drifts", "Counters the last check found wrong.", {(): fresh.drifts})
+
+
+def _audit(standing: Standing) -> Iterator[Metric]:
+    kept = standing.audit
+    yield _moment("audit_last_verified", "Last kept verification of the audit log, good or bad.", kept.checked_at)
+    yield _moment("audit_last_anchored", "Last anchor of the audit log.", kept.anchored_at)
+    text = "Whether a verification found the audit log broken and none since found it intact."
+    yield _gauge("audit_verify_failed", text, {(): int(kept.failed is not None)})
 
 
 def _history(standing: Standing, names: Names) -> Iterator[Metric]:

@@ -12,8 +12,12 @@ from pydantic import SecretStr
 from dashboard.config import Settings
 from dashboard.db import Database, transact
 from dashboard.models import AwaySink, Operation
+from dashboard.queries.audit_checks import Way
+from dashboard.services.audit import Verification
+from dashboard.services.audit_results import keep
 from tests import factories
 from tests.web.client import PageClient
+from tests.web.conftest import SYSTEM
 from tests.web.lists import add_operations, app_on, now, statements
 
 HERE = {"REMOTE_ADDR": "127.0.0.1"}
@@ -97,6 +101,23 @@ def test_what_waits_is_counted_and_what_never_happened_has_no_time(sqlite_databa
     )
     assert found["idempotency_keys_unsettled", "pending"] == 0
     assert ("outbox_last_published_timestamp_seconds",) not in found
+
+
+def test_a_broken_audit_log_is_told_until_it_is_found_intact(database: Database) -> None:
+    never = figures(database)
+    assert (never["audit_verify_failed",], ("audit_last_verified_timestamp_seconds",) in never) == (0, False)
+    for problem, failed in (("changed", 1), (None, 0)):
+        check = Verification(3, None, 4 if problem else None, problem)
+        transact(database, lambda session, check=check: keep(session, check, way=Way.COMMAND, actor=SYSTEM))  # type: ignore[misc]
+        found = figures(database)
+        assert found["audit_verify_failed",] == failed
+        assert found["audit_last_verified_timestamp_seconds",] > (now() - HOUR).timestamp()
+
+
+def test_when_the_log_was_anchored_is_told(sqlite_database: Database) -> None:
+    assert ("audit_last_anchored_timestamp_seconds",) not in figures(sqlite_database)
+    transact(sqlite_database, lambda session: keep(session, Verification(3, None), way=Way.ANCHOR, actor=SYSTEM))
+    assert ("audit_last_anchored_timestamp_seconds",) in figures(sqlite_database)
 
 
 def test_made_up_types_come_together_as_other(sqlite_database: Database) -> None:
