@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from dashboard.adapters.probes.http import address_of, is_public, probe
+from dashboard.adapters.outward import is_public
+from dashboard.adapters.probes.http import address_of, probe
 from dashboard.domain.answers import Answer, Question
 from dashboard.domain.policy import Auth, ProbeRule
 from dashboard.domain.policy import Destination as Outside

@@ -5,24 +5,20 @@ Settings: `path` with placeholders, `items`, `match`, `remote_id`, `as_of`, `par
 names them: a wrong path answers 404 as well).
 """
 
-import base64
 import hashlib
-import ipaddress
 import json
-import os
 import re
-import ssl
 import time
 from collections.abc import Mapping
 from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from typing import Any, NoReturn
 from urllib.parse import quote
 
 import httpx
 
 from dashboard.adapters.expressions import ExactNumber
+from dashboard.adapters.outward import CredentialsError, credentials, only_public, trusted_certificates
 from dashboard.adapters.probes.reading import read_answer
 from dashboard.domain.answers import Answer, Question, failure
 from dashboard.domain.policy import Auth, Destination, ProbeRule
@@ -81,19 +77,13 @@ def _get(destination: Destination, url: str) -> tuple[httpx.Response, bytes]:
     seconds = destination.timeout.total_seconds()
     headers = {"Accept": "application/json", "Accept-Encoding": "identity", "Cache-Control": "no-cache"}
     headers |= _credentials(destination.auth)
-    extensions = {} if destination.allow_private else {"trace": _refuse_private}
+    extensions = {} if destination.allow_private else only_public(_private)
     # No proxy of the environment: the address that is checked must be the one that is asked.
     with (
-        httpx.Client(verify=_trusted(), timeout=seconds, trust_env=False, follow_redirects=False) as client,
+        httpx.Client(verify=trusted_certificates(), timeout=seconds, trust_env=False, follow_redirects=False) as client,
         client.stream("GET", url, headers=headers, extensions=extensions) as response,
     ):
         return response, _body(response, until=time.monotonic() + seconds)
-
-
-@lru_cache(maxsize=1)
-def _trusted() -> ssl.SSLContext:
-    """The certificates to trust; reading them takes longer than most answers, so it is done once."""
-    return httpx.create_ssl_context(trust_env=False)
 
 
 def _body(response: httpx.Response, *, until: float) -> bytes:
@@ -111,36 +101,14 @@ def _body(response: httpx.Response, *, until: float) -> bytes:
 
 
 def _credentials(auth: Auth | None) -> dict[str, str]:
-    if auth is None:
-        return {}
-    secret = os.environ.get(auth.env, "").strip()
-    if not secret:
-        raise _RefusedError("secret_missing", f"The environment variable {auth.env} is not set.")
-    if not (secret.isascii() and secret.isprintable()):
-        raise _RefusedError("secret_invalid", f"The environment variable {auth.env} does not fit a header.")
-    if auth.kind == "bearer":
-        return {auth.header: f"Bearer {secret}"}
-    if auth.kind == "basic":
-        return {auth.header: "Basic " + base64.b64encode(secret.encode()).decode()}
-    return {auth.header: secret}
+    try:
+        return credentials(auth)
+    except CredentialsError as error:
+        raise _RefusedError(error.code, error.reason) from error
 
 
-def _refuse_private(event: str, found: Mapping[str, Any]) -> None:
-    """Called by httpcore as it goes; the address is checked once connected, before a byte is sent."""
-    if event != "connection.connect_tcp.complete":
-        return
-    connection = found["return_value"]
-    if not is_public(str(connection.get_extra_info("server_addr")[0])):
-        connection.close()
-        raise _RefusedError("address_private", "The address is a private one, and the policy does not allow that.")
-
-
-def is_public(host: str) -> bool:
-    """Whether an address is one of the open internet: not private, loopback, link-local, multicast or reserved."""
-    address = ipaddress.ip_address(host.partition("%")[0])
-    mapped = getattr(address, "ipv4_mapped", None)
-    address = mapped or address
-    return address.is_global and not address.is_multicast
+def _private() -> _RefusedError:
+    return _RefusedError("address_private", "The address is a private one, and the policy does not allow that.")
 
 
 def _read(rule: ProbeRule, question: Question, response: httpx.Response, body: bytes) -> Answer:
