@@ -19,7 +19,10 @@ class Why(StrEnum):
     OVERDUE = "overdue"
 
 
-_BY_VERDICT = {
+# Why an operation is in review: each has exactly one of these.
+IN_REVIEW = tuple(why for why in Why if why is not Why.OVERDUE)
+FINAL_CAUSES = (Cause.PERMANENT, Cause.REJECTED)
+BY_VERDICT = {
     Verdict.DIVERGENT: Why.DIVERGENT,
     Verdict.AMBIGUOUS: Why.AMBIGUOUS,
     Verdict.CORRECT: Why.EFFECT_EXISTS,
@@ -33,15 +36,16 @@ def why_here(
     """The reasons an operation needs a person; empty where it is no exception (design section 2)."""
     reasons: tuple[Why, ...] = ()
     if state is State.MANUAL_REVIEW:
-        reasons = (_why_in_review(verdict, cause),)
+        reasons = (why_in_review(verdict, cause),)
     if state in OPEN and deadline_at < now:
         reasons += (Why.OVERDUE,)
     return reasons
 
 
-def _why_in_review(verdict: Verdict | None, cause: Cause | None) -> Why:
-    if verdict in _BY_VERDICT:
-        return _BY_VERDICT[verdict]
-    if cause in (Cause.PERMANENT, Cause.REJECTED):
+def why_in_review(verdict: str | None, cause: str | None) -> Why:
+    """The one reason why something is in review; words of a host that are no verdicts and causes say nothing."""
+    if verdict in BY_VERDICT:
+        return BY_VERDICT[Verdict(verdict)]
+    if cause in FINAL_CAUSES:
         return Why.PERMANENT
     return Why.REVIEW
