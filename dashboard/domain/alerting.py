@@ -188,9 +188,13 @@ class Sight:
 
 
 def sight(grants: Iterable[Grant]) -> Sight:
-    """Which alerts the grants show: a figure counts all tenants, so only who may browse a type in all of them."""
+    """Which alerts the grants show: a figure counts all tenants, so only to who may browse a type in all of them.
+
+    A token has one tenant; to see alerts is what it gets on purpose, of its types in all tenants.
+    """
     given = tuple(grants)
     everywhere = [scope.type for scope in scopes(given, Permission.BROWSE) if scope.tenant is None]
+    everywhere += [grant.type for grant in given if grant.role is None and grant.gives(Permission.ALERTS)]
     sees_all = None in everywhere
     types = None if sees_all else frozenset(name for name in everywhere if name)
     return Sight(types, installation=sees_all or holds(given, Permission.ADMINISTER))

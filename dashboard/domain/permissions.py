@@ -37,6 +37,7 @@ class Permission(StrEnum):
     OVERRIDE = "override"
     REOPEN = "reopen"
     REVEAL = "reveal"
+    ALERTS = "alerts"
     SILENCE = "silence"
     SILENCE_INSTALLATION = "silence_installation"
     AUDIT_OWN = "audit_own"
@@ -57,6 +58,7 @@ _SUPPORT = frozenset(
         Permission.CHECK,
         Permission.ESCALATE,
         Permission.PROPOSE,
+        Permission.ALERTS,
         Permission.AUDIT_OWN,
         Permission.EXPORT,
     }
@@ -77,6 +79,7 @@ _ADMIN = frozenset(
         Permission.AUDIT_ALL,
         Permission.EXPORT,
         Permission.ADMINISTER,
+        Permission.ALERTS,
         Permission.SILENCE,
         Permission.SILENCE_INSTALLATION,
     }

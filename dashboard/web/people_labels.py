@@ -25,6 +25,7 @@ PEOPLE_LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "administer": lazy_gettext("manage people and tokens"),
         "register": lazy_gettext("register operations and events"),
         "work": lazy_gettext("work on operations"),
+        "alerts": lazy_gettext("see alerts"),
         "silence": lazy_gettext("silence alerts of operation types"),
         "silence_installation": lazy_gettext("silence alerts of the installation"),
         "reserve": lazy_gettext("reserve idempotency keys"),

@@ -29,7 +29,7 @@ DESIGN = {
     "browse": "SOM", "note": "SOM", "claim": "SOM", "check": "SOM", "escalate": "SOM", "propose": "SOM",
     "execute": "OM", "approve": "OM", "approve_above_limit": "M", "override": "M", "reopen": "M", "reveal": "OM",
     "audit_own": "SOMA", "audit_scope": "MA", "audit_all": "A", "export": "SOMA", "administer": "A",
-    "register": "", "work": "", "reserve": "", "silence": "OMA", "silence_installation": "MA",
+    "register": "", "work": "", "reserve": "", "alerts": "SOMA", "silence": "OMA", "silence_installation": "MA",
 }  # fmt: skip
 
 
