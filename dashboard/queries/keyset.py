@@ -7,13 +7,13 @@ index scan by it (performance rule 5).
 
 import base64
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, or_
+from sqlalchemy import BindParameter, ColumnElement, Select, SQLColumnExpression, and_, bindparam, or_
 from sqlalchemy.orm import Session
 
 from dashboard.domain.errors import InvalidInputError, Problem
@@ -22,6 +22,7 @@ DEFAULT_LIMIT = 50
 MAX_LIMIT = 200
 LARGEST_NUMBER = 2**63 - 1
 MOST_DIGITS = 40
+CURSOR = "cursor"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Position:
     after: str | None = None
     before: str | None = None
     limit: int = DEFAULT_LIMIT
+
+    @property
+    def shape(self) -> "Position":
+        """The same position at any row: all that the text of a statement depends on."""
+        return Position(self.after and CURSOR, self.before and CURSOR, self.limit)
 
 
 @dataclass(frozen=True)
@@ -73,20 +79,30 @@ def read_decimal(text: str) -> Decimal:
 
 
 def narrow(statement: Select[*tuple[Any, ...]], *, sort: Sort, position: Position) -> Select[*tuple[Any, ...]]:
-    """Limit a select of (number, key) to one row more than the page, so that the next page is known to exist."""
-    backwards = position.before is not None
-    cursor = position.before or position.after
-    descending = sort.descending != backwards
-    if cursor:
-        key, number = decode(cursor, sort=sort, field="before" if backwards else "after")
-        statement = statement.where(_beyond(sort, key=key, number=number, descending=descending))
+    """Limit a select of (number, key) to one row more than the page, so that the next page is known to exist.
+
+    Where the page begins is a parameter, which `fetch` fills in: a statement can be kept for all positions of a shape.
+    """
+    descending = sort.descending != (position.before is not None)
+    if position.before or position.after:
+        statement = statement.where(_beyond(sort, descending=descending))
     order = (sort.key.desc(), sort.number.desc()) if descending else (sort.key.asc(), sort.number.asc())
     return statement.order_by(*order).limit(position.limit + 1)
 
 
-def fetch(session: Session, statement: Select[*tuple[Any, ...]], *, sort: Sort, position: Position) -> Page:
-    """Run the wide select (columns `number` and `key` among its own) and put the page together."""
-    rows = list(session.execute(statement))
+def fetch(
+    session: Session,
+    statement: Select[*tuple[Any, ...]],
+    *,
+    sort: Sort,
+    position: Position,
+    values: Mapping[str, Any] | None = None,
+) -> Page:
+    """Run the wide select (columns `number` and `key` among its own) and put the page together.
+
+    `values` are those of parameters that the statement has besides; InvalidInputError where the cursor does not fit.
+    """
+    rows = list(session.execute(statement, {**_cursor(sort, position), **(values or {})}))
     more = len(rows) > position.limit
     rows = rows[: position.limit]
     backwards = position.before is not None
@@ -130,7 +146,19 @@ def decode(cursor: str, *, sort: Sort, field: str) -> tuple[Any, int]:
     return value, number
 
 
-def _beyond(sort: Sort, *, key: Any, number: int, descending: bool) -> ColumnElement[bool]:
+def _cursor(sort: Sort, position: Position) -> dict[str, Any]:
+    """The values of the parameters that `narrow` leaves open."""
+    cursor = position.before or position.after
+    if not cursor:
+        return {}
+    key, number = decode(cursor, sort=sort, field="before" if position.before else "after")
+    return {"cursor_key": key, "cursor_number": number}
+
+
+def _beyond(sort: Sort, *, descending: bool) -> ColumnElement[bool]:
+    # Each takes the type of the column beside it.
+    key: BindParameter[Any] = bindparam("cursor_key")
+    number: BindParameter[int] = bindparam("cursor_number")
     if descending:
         return and_(sort.key <= key, or_(sort.key < key, sort.number < number))
     return and_(sort.key >= key, or_(sort.key > key, sort.number > number))

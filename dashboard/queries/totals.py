@@ -1,5 +1,6 @@
 """How many rows a list has: exact where work is open, capped where history is (performance rule 10)."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, func, literal_column, select
@@ -17,13 +18,29 @@ class Total(NamedTuple):
 
 def exact(session: Session, statement: Select[*tuple[Any, ...]]) -> Total:
     """Count all rows of a statement that an index over open work bounds."""
-    counted = session.scalar(statement.with_only_columns(func.count(), maintain_column_froms=True))
-    return Total(counted or 0, capped=False)
+    return read(session, all_rows(statement))
 
 
 def capped(session: Session, statement: Select[*tuple[Any, ...]]) -> Total:
     """Count rows up to 10,001 and stop."""
+    return read(session, up_to_cap(statement), is_capped=True)
+
+
+def all_rows(statement: Select[*tuple[Any, ...]]) -> Select[int]:
+    """Make the statement of `exact`."""
+    return statement.with_only_columns(func.count(), maintain_column_froms=True)
+
+
+def up_to_cap(statement: Select[*tuple[Any, ...]]) -> Select[int]:
+    """Make the statement of `capped`."""
     one: ColumnElement[int] = literal_column("1")
     some: Select[*tuple[Any, ...]] = statement.with_only_columns(one, maintain_column_froms=True).limit(CAP + 1)
-    counted = session.scalar(select(func.count()).select_from(some.subquery())) or 0
-    return Total(min(counted, CAP), capped=counted > CAP)
+    return select(func.count()).select_from(some.subquery())
+
+
+def read(
+    session: Session, counting: Select[int], values: Mapping[str, Any] | None = None, *, is_capped: bool = False
+) -> Total:
+    """Ask a statement that was made by one of the two above; `values` are those of its parameters."""
+    counted = session.scalar(counting, values) or 0
+    return Total(min(counted, CAP), capped=counted > CAP) if is_capped else Total(counted, capped=False)
