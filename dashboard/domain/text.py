@@ -39,6 +39,8 @@ def is_operation_id(value: str) -> bool:
 
 def visible(value: str) -> str:
     r"""Spell out invisible and direction-changing characters, as in `\u202e`; line feeds and tabs stay."""
+    if value.isascii() and value.isprintable():  # nearly all there is, and told at once
+        return value
     return _INVISIBLE.sub(lambda found: _escape(found.group()), value)
 
 

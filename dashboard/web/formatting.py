@@ -12,6 +12,7 @@ from flask_babel import gettext
 
 from dashboard.domain.text import visible
 from dashboard.queries.totals import Total
+from dashboard.services.users import Person
 from dashboard.web import wording
 from dashboard.web.context import person
 from dashboard.web.labels import label
@@ -106,14 +107,14 @@ def money(amount: str | Decimal | None, currency: str | None) -> str:
         return visible(f"{amount} {currency or ''}".strip())
     with localcontext(prec=DIGITS):  # 24 digits before the point and 6 behind are more than the usual 28
         if currency and currency.isalpha():
-            return _with_currency(exact, currency)
+            return language().numerals.money(exact, currency)
         shown = numbers.format_decimal(exact, locale=language().locale, decimal_quantization=False)
     return visible(f"{shown} {currency or ''}".strip())
 
 
 def number(value: float | Decimal | None) -> str:
     """Give a number as the person's language writes it; a dash for none."""
-    return NONE if value is None else str(numbers.format_decimal(value, locale=language().locale))
+    return NONE if value is None else language().numerals.number(value)
 
 
 def counted(total: Total) -> str:
@@ -128,20 +129,18 @@ def percent(share: float | None) -> str:
 
 def person_zone() -> ZoneInfo:
     """Give the zone the person reads times in; UTC by default, and where their zone no longer exists."""
-    who = person()
+    try:
+        found: ZoneInfo = g.zone
+    except AttributeError:
+        found = g.zone = _zone_of(person())
+    return found
+
+
+def _zone_of(who: Person | None) -> ZoneInfo:
     try:
         return ZoneInfo(who.timezone if who and who.timezone else "UTC")
     except (ZoneInfoNotFoundError, ValueError):
         return ZoneInfo("UTC")
-
-
-def _with_currency(exact: Decimal, currency: str) -> str:
-    is_usual = -int(exact.as_tuple().exponent) <= numbers.get_currency_precision(currency)
-    shown = numbers.format_currency(
-        exact, currency, locale=language().locale, decimal_quantization=is_usual, currency_digits=is_usual
-    )
-    # Babel leaves out what CLDR puts between letters and digits: "CHF 12.00".
-    return re.sub(r"([A-Za-z])(\d)", "\\1\N{NO-BREAK SPACE}\\2", str(shown))
 
 
 def _minute(local: datetime) -> str:
@@ -152,7 +151,8 @@ def _minute(local: datetime) -> str:
 
 def _now() -> datetime:
     # One now a request, so that equal times read alike.
-    if "shown_at" not in g:
-        g.shown_at = datetime.now(UTC)
-    found: datetime = g.shown_at
+    try:
+        found: datetime = g.shown_at
+    except AttributeError:
+        found = g.shown_at = datetime.now(UTC)
     return found

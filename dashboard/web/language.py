@@ -14,6 +14,8 @@ from flask import Flask, current_app, g
 from flask_babel import get_locale, get_translations
 from markupsafe import Markup
 
+from dashboard.web.numerals import Numerals
+
 ENGLISH = Locale("en")
 
 
@@ -23,6 +25,7 @@ class Language:
     def __init__(self, locale: Locale, catalogue: NullTranslations) -> None:
         self.locale = locale
         self.months: Mapping[int, str] = get_month_names("abbreviated", locale=locale)
+        self.numerals = Numerals(locale)
         self.labels: dict[tuple[str, str], str] = {}
         self._catalogue = catalogue
         self._texts: dict[str, Markup] = {}

@@ -5,12 +5,20 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import pytest
+from babel import Locale
+from babel.dates import format_datetime
+from babel.numbers import format_currency, format_decimal, get_currency_precision
+from babel.support import NullTranslations
 from flask import Flask, g, render_template_string
+from hypothesis import given
+from hypothesis.strategies import decimals, integers, sampled_from
 from markupsafe import Markup
 
 from dashboard.queries.totals import Total
 from dashboard.services.users import Person
 from dashboard.web import formatting
+from dashboard.web.language import Language
+from dashboard.web.numerals import Numerals
 
 AT = datetime(2026, 11, 30, 23, 5, 9, 123457, tzinfo=UTC)
 ANA = Person(1, "ana@shop.example", 1, "en", None, "system", shortcuts=True, disabled_at=None, grants=())
@@ -120,3 +128,27 @@ def test_what_no_page_may_have_is_spelled_out_and_markup_stays() -> None:
 def test_values_have_names_and_unknown_ones_are_shown_as_they_are() -> None:
     shown = render_template_string("{{ 'sent_unknown'|label('cause') }}, {{ 'new\u202e_one'|label('cause') }}")
     assert shown == "Sent, answer unknown, new\\u202e one"
+
+
+@pytest.mark.parametrize("locale", ["en", "es", "pt_BR", "hi", "de_CH"])
+@given(
+    amount=decimals(min_value=-(10**12), max_value=10**12, places=3) | decimals(min_value=0, max_value=10**9, places=2),
+    currency=sampled_from(["EUR", "BRL", "JPY", "CHF", "KWD", "XYZ", "CLF"]),
+    number=integers(-(10**12), 10**12),
+)
+def test_numbers_and_money_are_what_babel_writes(locale: str, amount: Decimal, currency: str, number: int) -> None:
+    written = Numerals(Locale.parse(locale))
+    usual = -int(amount.as_tuple().exponent) <= get_currency_precision(currency)
+    expected = format_currency(amount, currency, locale=locale, decimal_quantization=usual, currency_digits=usual)
+    assert written.money(amount, currency).replace("\N{NO-BREAK SPACE}", "") == expected.replace(
+        "\N{NO-BREAK SPACE}", ""
+    )
+    assert written.number(number) == format_decimal(number, locale=locale)
+
+
+@pytest.mark.parametrize("locale", ["en", "es", "pt_BR"])
+def test_times_are_what_babel_writes(locale: str) -> None:
+    g.language = Language(Locale.parse(locale), NullTranslations())
+    for month in range(1, 13):
+        at = AT.replace(month=month, day=1)
+        assert formatting.clock_time(at) == format_datetime(at, "d MMM y, HH:mm", locale=locale)
