@@ -1,7 +1,7 @@
 """Publish by a signed HTTP POST: a CloudEvent in structured JSON, signed as Standard Webhooks says.
 
 Settings: `url`, `secret_env` (the variable that holds the secret, `whsec_` and base64), `timeout`, `allow_private`.
-`adapters.posting` says what an answer means.
+`posting` says what an answer means.
 Sources: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md, CloudEvents 1.0.2.
 """
 
@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from standardwebhooks import Webhook
 from standardwebhooks.webhooks import EmptyWebhookSecretError
 
-from dashboard.adapters.posting import Poster
 from dashboard.adapters.sinks.outcomes import MessageRefusedError, SinkAwayError
+from dashboard.adapters.sinks.posting import Poster
 from dashboard.domain.messages import CONTENT_TYPE, Outgoing, cloud_event
 from dashboard.domain.policy import Sink
 
