@@ -33,6 +33,7 @@ COMMANDS = {
     "evidence": "evidence:evidence",
     "retention": "retention:retention",
     "rollup": "rollup:rollup",
+    "alerts": "alerts:alerts",
     "bench": "bench:bench",
 }
 

@@ -50,6 +50,7 @@ def worker(context: click.Context, *, handlers: str | None, once: bool, concurre
             stop=stopping.stop,
             mail=mail_server(settings),
             public_url=settings.public_url,
+            environment=settings.environment,
         )
         click.echo(f"Working as {working.actor.id}, sending {', '.join(sorted(registry.types)) or 'nothing'}.")
         with working.relay:

@@ -37,19 +37,21 @@ TITLES: Mapping[Rule, str] = MappingProxyType(
 # By rule, and by cause where a rule can be breached in several ways.
 WRONG: Mapping[tuple[Rule, str], str] = MappingProxyType(
     {
-        (Rule.ACCUMULATION, ""): N_("%(figure)s operations of %(subject)s need a person; the limit is %(threshold)s."),
+        (Rule.ACCUMULATION, ""): N_(
+            "Operations of %(subject)s that need a person: %(figure)s; the limit is %(threshold)s."
+        ),
         (Rule.AGE, ""): N_(
             "The oldest open operation of %(subject)s waits for %(figure)s; the limit is %(threshold)s."
         ),
         (Rule.DEADLINE, ""): N_(
-            "%(figure)s open operations of %(subject)s are past their deadline; the limit is %(threshold)s."
+            "Open operations of %(subject)s past their deadline: %(figure)s; the limit is %(threshold)s."
         ),
         (Rule.DIVERGENCE, ""): N_(
             "%(figure)s of %(sample)s verdicts on %(subject)s in the last 30 days found something else than expected;"
             " the limit is %(threshold)s."
         ),
         (Rule.DEAD_LETTERS, ""): N_(
-            "%(figure)s messages are dead and hold up what comes after them; the limit is %(threshold)s."
+            "Dead messages, which hold up what comes after them: %(figure)s; the limit is %(threshold)s."
         ),
         (Rule.RECONCILER, ""): N_(
             "Operations are due to be looked at, and none was for %(figure)s; the limit is %(threshold)s."

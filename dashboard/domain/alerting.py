@@ -83,6 +83,20 @@ class Breach:
     about: str = ""
 
 
+class Severity(StrEnum):
+    """How soon somebody should look."""
+
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+def severity(breach: Breach) -> Severity:
+    """Standstill, and a log that does not hold, are worse than anything that waits."""
+    if breach.rule in {Rule.RECONCILER, Rule.RELAY} or breach.cause == "failed":
+        return Severity.CRITICAL
+    return Severity.WARNING
+
+
 class AlertState(StrEnum):
     """How far an alert is; whether it is silenced is no state of it, for it keeps its own underneath."""
 
@@ -179,6 +193,11 @@ class Sight:
 
     types: frozenset[str] | None
     installation: bool
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether there is no alert at all that lies in sight."""
+        return self.types == frozenset() and not self.installation
 
     def includes(self, subject: str) -> bool:
         """Tell whether the alerts of this subject are among them."""

@@ -8,6 +8,7 @@ from dashboard.models.alerts import (
     AlertNotice,
     AlertNoticeAlert,
     AlertSilence,
+    Heartbeat,
 )
 from dashboard.models.audit import AuditCheck, AuditEntry, AuditHead
 from dashboard.models.bulk import BulkGroup, BulkPlan, BulkRow, BulkVote
@@ -47,6 +48,7 @@ __all__ = [
     "BulkVote",
     "DestinationBudget",
     "EvidenceItem",
+    "Heartbeat",
     "IdempotencyConflict",
     "IdempotencyRecord",
     "Identity",

@@ -126,6 +126,15 @@ class AlertSilence(Record):
     ended_by: Mapped[str | None] = mapped_column(ExactText(254))
 
 
+class Heartbeat(Record):
+    """When a piece of the engine last went through all it has to do, noted about once a minute."""
+
+    __tablename__ = "heartbeats"
+
+    name: Mapped[str] = mapped_column(ExactText(32), primary_key=True)
+    at: Mapped[datetime] = mapped_column(UTCDateTime)
+
+
 class AlertEvaluation(Record):
     """When the rules were last looked at: one row, locked by whoever does. `unreadable` names figures that failed."""
 

@@ -77,6 +77,18 @@ def count_due(database: Database, chosen: Selection) -> int:
         )
 
 
+def due_since(session: Session, chosen: Selection) -> datetime | None:
+    """Since when something is due for a look; None where nothing is."""
+    scheduled = select(func.min(Operation.next_attempt_at)).where(*_conditions(chosen, scheduled=True))
+    others = (
+        select(Operation.type, func.min(Operation.state_since).label("since"))
+        .where(*_conditions(chosen, scheduled=False))
+        .group_by(Operation.type)
+    )
+    found = [row.since + chosen.policies.of(row.type).window.after for row in session.execute(others)]
+    return min((at for at in (session.scalar(scheduled), *found) if at is not None), default=None)
+
+
 def newer_confirmed(session: Session, operation: Operation) -> bool:
     """Whether the same entity already holds a newer version that is confirmed; compensations stand outside."""
     if operation.expected_version is None or operation.parent_id is not None:

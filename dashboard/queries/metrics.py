@@ -81,7 +81,7 @@ def standing_at(session: Session, *, now: datetime) -> Standing:
     month = Period(days.last.replace(day=1), days.last)
     return Standing(
         now=now,
-        open=_open(session, now=now),
+        open=open_work(session, now=now),
         outbox=outbox.figures(session, scopes=EVERYTHING),
         away_sinks=session.scalar(select(func.count()).select_from(AwaySink)) or 0,
         keys=_keys(session),
@@ -97,7 +97,8 @@ def standing_at(session: Session, *, now: datetime) -> Standing:
     )
 
 
-def _open(session: Session, *, now: datetime) -> tuple[OpenWork, ...]:
+def open_work(session: Session, *, now: datetime) -> tuple[OpenWork, ...]:
+    """Count open work by type and state, of all tenants."""
     overdue = func.sum(case((Operation.deadline_at < now, 1), else_=0))
     rows = session.execute(
         select(Operation.type, Operation.state, func.count(), overdue, func.min(Operation.created_at))

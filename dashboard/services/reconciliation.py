@@ -24,8 +24,9 @@ from dashboard.domain.responses import Reason
 from dashboard.domain.states import State
 from dashboard.logs import about
 from dashboard.models import Operation, ReconciliationFinding
+from dashboard.queries.alert_figures import RECONCILER
 from dashboard.queries.due import Due, Selection, due
-from dashboard.services import actions, audit, runs
+from dashboard.services import actions, audit, heartbeats, runs
 from dashboard.services.asking import Circuit, ask
 from dashboard.services.holding import Held, hold
 from dashboard.services.judging import judge_answer
@@ -97,6 +98,8 @@ def run(
     finally:
         if made.run_id is not None:
             transact(database, partial(runs.end, number=made.run_id, actor=actor, state=state))
+    if state == runs.FINISHED and only_type is None:
+        heartbeats.beat(database, RECONCILER)
     return made.run_id
 
 

@@ -17,7 +17,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from dashboard.adapters.mail import MailServer
-from dashboard.db import Database, clock, transact
+from dashboard.db import Database, clock, reading, transact
 from dashboard.domain.errors import LostRaceError
 from dashboard.domain.permissions import Actor
 from dashboard.domain.policy import Policies
@@ -25,6 +25,9 @@ from dashboard.domain.states import ActorKind
 from dashboard.domain.work import Work
 from dashboard.logs import about
 from dashboard.services import (
+    alert_history,
+    alert_sending,
+    alerts,
     bulk_runs,
     evidence_looks,
     leases,
@@ -35,9 +38,11 @@ from dashboard.services import (
     reservations,
     retention,
 )
+from dashboard.services.alert_letters import Place
 from dashboard.services.asking import Circuit
 from dashboard.services.attempts import Outcome, Unsent
 from dashboard.services.handlers import Handlers
+from dashboard.services.pace import Pace
 from dashboard.services.policies import remember
 from dashboard.services.recording import Recorder
 from dashboard.services.relay import Relay
@@ -48,29 +53,8 @@ IDLE_SECONDS = 1.0
 LOOKS_AT_ONCE = 100
 PURGES_AT_ONCE = 20
 LONGEST_IDLE_SECONDS = 30.0
-# What a worker holds at once is what it can do in this time: a crash leaves no more than that in doubt.
-IN_HAND_SECONDS = 5.0
 
 log = logging.getLogger("dashboard.worker")
-
-
-class Pace:
-    """How long an operation takes here, learned from the last batches."""
-
-    def __init__(self) -> None:
-        self._seconds: float | None = None
-
-    def limit(self, concurrency: int) -> int:
-        """How many operations to claim, from one a thread up to 100."""
-        if self._seconds is None:
-            return concurrency
-        fitting = int(IN_HAND_SECONDS * concurrency / max(self._seconds, 0.001))
-        return max(concurrency, min(fitting, leases.AT_ONCE))
-
-    def took(self, seconds: float, *, operations: int, concurrency: int) -> None:
-        """Learn from a batch; the newest weighs half."""
-        each = seconds * min(concurrency, operations) / operations
-        self._seconds = each if self._seconds is None else (self._seconds + each) / 2
 
 
 @dataclass(frozen=True)
@@ -88,6 +72,7 @@ class Context:
     relay: Relay = field(default_factory=Relay)
     mail: MailServer | None = None
     public_url: str = ""
+    environment: str = ""
 
     @property
     def reconciler(self) -> Actor:
@@ -166,7 +151,7 @@ def purge_expired(database: Database, context: Context) -> bool:
     purged = retention.purge(
         database, policies=context.policies, actor=context.actor, batches=PURGES_AT_ONCE, stop=stop
     )
-    return bool(purged)
+    return bool(alert_history.purge(database, stop=stop)) or bool(purged)
 
 
 def end_lapsed(database: Database, context: Context) -> bool:
@@ -186,6 +171,16 @@ def tell_approvers(database: Database, context: Context) -> bool:
     return mailing.tell_approvers(database, server=context.mail, public_url=context.public_url)
 
 
+def watch(database: Database, context: Context) -> bool:
+    """Look at the rules of alerts, and send what there is to tell."""
+    with reading(database) as session:
+        now = clock(session)
+    place = Place(context.environment, context.public_url)
+    alerts.evaluate(database, policies=context.policies, now=now, place=place)
+    ways = alert_sending.Ways(context.policies.alerts, context.mail)
+    return alert_sending.send_due(database, ways, stop=context.stop.is_set) == alert_sending.AT_ONCE
+
+
 PIECES: tuple[Piece, ...] = (
     Piece("policies", remember_policies, every=3600.0),
     Piece("rescue", rescue_lost),
@@ -200,6 +195,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("retention", purge_expired, every=3600.0),
     Piece("rollups", fold_figures, every=5.0),
     Piece("figures", build_figures, every=600.0),
+    Piece("alerts", watch, every=30.0),
 )
 
 

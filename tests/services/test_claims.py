@@ -17,6 +17,7 @@ from dashboard.domain.states import ActorKind
 from dashboard.ledger import Confirmed, Handlers, Work
 from dashboard.models import DestinationBudget, Operation
 from dashboard.services import work
+from dashboard.services.pace import Pace
 from tests import factories
 
 TYPES = {"charge_order"}
@@ -151,7 +152,7 @@ def test_workers_side_by_side_handle_each_operation_once(database: Database) -> 
 
 
 def test_a_worker_claims_what_it_can_do_in_five_seconds() -> None:
-    pace = work.Pace()
+    pace = Pace()
     assert pace.limit(4) == 4
     pace.took(10.0, operations=10, concurrency=1)
     assert pace.limit(1) == 5
