@@ -70,16 +70,17 @@ def send_due(
     """Send what waits and is due, at most AT_ONCE notices, and say how many were tried; `now` stands for the clock."""
     tried = 0
     while tried < AT_ONCE and not stop():
-        held = transact(database, lambda session: _claim(session, lease=ways.lease, now=now))
+        held = transact(database, lambda session: claim(session, lease=ways.lease, now=now))
         if held is None:
             break
         error = _send(held, ways)
-        transact(database, lambda session, held=held, error=error: _mark(session, held, error, now=now))  # type: ignore[misc]
+        transact(database, lambda session, held=held, error=error: mark(session, held, error, now=now))  # type: ignore[misc]
         tried += 1
     return tried
 
 
-def _claim(session: Session, *, lease: timedelta, now: datetime | None) -> Held | None:
+def claim(session: Session, *, lease: timedelta = LEASE, now: datetime | None = None) -> Held | None:
+    """Take the oldest notice that is due and nobody else holds, and count the attempt; None where there is none."""
     at = now or clock(session)
     notice = AlertNotice
     free = or_(notice.lease_until.is_(None), notice.lease_until <= at)
@@ -155,7 +156,8 @@ def _refused(code: int) -> PublishError:
     return MessageRefusedError(reason) if code >= _PERMANENT else NotTakenError(reason)
 
 
-def _mark(session: Session, held: Held, error: PublishError | None, *, now: datetime | None) -> None:
+def mark(session: Session, held: Held, error: PublishError | None, *, now: datetime | None = None) -> None:
+    """Record what became of a notice that is still held; of a lost one nothing changes."""
     at = now or clock(session)
     if error is None:
         _settle(session, held, {"state": NoticeState.SENT.value, "sent_at": at, "last_error": None})
