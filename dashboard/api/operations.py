@@ -24,6 +24,7 @@ from dashboard.api.operation_models import (
 from dashboard.api.parameters import OPERATIONS, PAGE
 from dashboard.api.reading import check_query, read_body
 from dashboard.db import clock
+from dashboard.domain.ages import windows_of
 from dashboard.domain.errors import NotAllowedError
 from dashboard.domain.masking import Hiding, hide, hide_text
 from dashboard.domain.permissions import Permission, allows, scopes
@@ -65,7 +66,13 @@ def register() -> Response:
 def index() -> Response:
     """One page of the operations that the token may see."""
     check_query(request.args, OPERATIONS)
-    filters = parse_filter(request.args, me=actor().id, zone=UTC, exceptions=parse_flag(request.args, "exceptions"))
+    filters = parse_filter(
+        request.args,
+        me=actor().id,
+        zone=UTC,
+        windows=windows_of(policies()),
+        exceptions=parse_flag(request.args, "exceptions"),
+    )
     sort = parse_sort(request.args, filters, default="newest")
     position = parse_position(request.args)
     visible = scopes(actor().grants, Permission.BROWSE)

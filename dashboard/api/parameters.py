@@ -6,7 +6,7 @@ from dashboard.api.describing import Parameter
 from dashboard.domain.states import Cause, State
 from dashboard.domain.verdicts import Verdict
 from dashboard.edge.filters import MAX_TEXT
-from dashboard.edge.operation_filters import LONGEST_NAME
+from dashboard.edge.operation_filters import AGE_WINDOWS, LONGEST_CURRENCY, LONGEST_NAME, WHYS
 from dashboard.queries.keyset import DEFAULT_LIMIT, MAX_LIMIT
 from dashboard.queries.operations import NONE, SORTS
 
@@ -43,6 +43,9 @@ OPERATIONS = (
     Parameter("destination", _NAME, repeated=True),
     Parameter("verdict", choice((*Verdict, NONE)), repeated=True),
     Parameter("cause", choice((*Cause, NONE)), repeated=True),
+    Parameter("currency", text(LONGEST_CURRENCY), "Three letters, or `none`.", repeated=True),
+    Parameter("why", choice(WHYS), "Why it is in review.", repeated=True),
+    Parameter("age_windows", choice(AGE_WINDOWS), "Its age in windows of the policy of its type.", repeated=True),
     Parameter("assigned", text(254), "An e-mail, or `nobody`."),
     Parameter("min_age", AGES, "Created at least so long ago: 90s, 15m, 2h, 3d."),
     Parameter("max_age", AGES, "Created less long ago than this."),

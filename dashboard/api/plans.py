@@ -21,6 +21,7 @@ from dashboard.api.plan_models import (
     PlanWish,
 )
 from dashboard.api.reading import check_query, read_body
+from dashboard.domain.ages import windows_of
 from dashboard.domain.bulk import PlanState, RowOutcome, Step
 from dashboard.domain.errors import InvalidInputError, Problem
 from dashboard.domain.permissions import Permission, scopes
@@ -176,4 +177,8 @@ def _selection(asked: PlanWish) -> Selection:
     if asked.filter is None:
         return Selection(ids=tuple(asked.operation_ids or ()))
     query = asked.filter.as_query()
-    return Selection(filters=parse_filter(query, me=actor().id, zone=UTC, exceptions=asked.filter.exceptions))
+    return Selection(
+        filters=parse_filter(
+            query, me=actor().id, zone=UTC, windows=windows_of(policies()), exceptions=asked.filter.exceptions
+        )
+    )

@@ -13,6 +13,7 @@ from dashboard.cli.setup import ready_database
 from dashboard.config import Settings
 from dashboard.db import reading
 from dashboard.domain.actions import ActionName
+from dashboard.domain.ages import windows_of
 from dashboard.domain.bulk import PlanState, Step
 from dashboard.domain.errors import NotFoundError
 from dashboard.domain.permissions import Permission, scopes
@@ -55,7 +56,10 @@ def make(action: str, *, ids: Sequence[str], filters: Sequence[str], email: str,
     policies = load_policies(settings.policies)
     with ready_database(settings) as database:
         who = proven(database, email, stdin=password_stdin)
-        found = Selection(ids) if ids else Selection(filters=parse_filter(_query(filters), me=who.id, zone=UTC))
+        windows = windows_of(policies)
+        found = Selection(ids)
+        if not ids:
+            found = Selection(filters=parse_filter(_query(filters), me=who.id, zone=UTC, windows=windows))
         key = f"command-line-{uuid4().hex}"
         made = bulk_planning.make(database, PlanRequest(who, ActionName(action), found, policies, key))
     unknown = f" {made.unknown} were not found." if made.unknown else ""

@@ -5,19 +5,21 @@ columns of one page only (performance rules 3 to 5). Payloads and `expected` are
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Float, Numeric, Select, cast, func, literal_column, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from dashboard.domain.ages import Windows
 from dashboard.domain.permissions import Scope
 from dashboard.domain.states import OPEN, State
 from dashboard.models import Operation
 from dashboard.queries import keyset, totals
 from dashboard.queries.identity import matching
 from dashboard.queries.keyset import Page, Position, Sort
+from dashboard.queries.review_filters import any_why, any_window
 from dashboard.queries.scoping import in_scope
 
 # A literal, never a bound value: under a generic plan a bound one reads the whole history (performance rule 3).
@@ -71,8 +73,10 @@ COLUMNS = (
 class OperationFilter:
     """What a list is narrowed to; an empty field narrows nothing.
 
-    Verdicts and causes may hold `none` for operations without one; `assigned_to` may be `nobody`. Ages are counted
-    from creation. `exceptions` keeps what needs a person: in review, or overdue in any open state.
+    Verdicts, causes and currencies may hold `none` for operations without one; `assigned_to` may be `nobody`. Ages are
+    counted from creation; `age_windows` holds names of WINDOW_BUCKETS, and `windows` says how long those of each type
+    are. `whys` are reasons for being in review. `exceptions` keeps what needs a person: in review, or overdue in any
+    open state.
     """
 
     states: frozenset[State] = frozenset()
@@ -81,6 +85,10 @@ class OperationFilter:
     destinations: frozenset[str] = frozenset()
     verdicts: frozenset[str] = frozenset()
     causes: frozenset[str] = frozenset()
+    currencies: frozenset[str] = frozenset()
+    whys: frozenset[str] = frozenset()
+    age_windows: frozenset[str] = frozenset()
+    windows: Windows = field(default_factory=Windows, compare=False)
     assigned_to: str | None = None
     min_age: timedelta | None = None
     max_age: timedelta | None = None
@@ -202,9 +210,16 @@ def _among(filters: OperationFilter) -> list[ColumnElement[bool]]:
     ):
         if values:
             found.append(column.in_(sorted(values)))
-    for maybe, values in ((Operation.verdict, filters.verdicts), (Operation.cause, filters.causes)):
+    optional = (
+        (Operation.verdict, filters.verdicts),
+        (Operation.cause, filters.causes),
+        (Operation.currency, filters.currencies),
+    )
+    for maybe, values in optional:
         if values:
             found.append(_among_or_none(maybe, values))
+    if filters.whys:
+        found.append(any_why(filters.whys))
     return found
 
 
@@ -222,6 +237,8 @@ def _times(filters: OperationFilter, *, now: datetime) -> list[ColumnElement[boo
         found.append(Operation.created_at <= now - filters.min_age)
     if filters.max_age is not None:
         found.append(Operation.created_at > now - filters.max_age)
+    if filters.age_windows:
+        found.append(any_window(filters.age_windows, windows=filters.windows, now=now))
     if filters.created_from:
         found.append(Operation.created_at >= filters.created_from)
     if filters.created_to:

@@ -8,6 +8,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import LazyString, gettext, lazy_gettext, ngettext
 
 from dashboard.domain.actions import ActionName
+from dashboard.domain.ages import windows_of
 from dashboard.domain.bulk import PlanState
 from dashboard.domain.errors import InvalidInputError
 from dashboard.domain.permissions import Permission, scopes
@@ -74,7 +75,11 @@ def _selection() -> Selection:
     if form.get("which") != "all":
         return Selection(ids=tuple(dict.fromkeys(form.getlist("operation_id"))))
     exceptions = form.get("list") != "operations"
-    return Selection(filters=parse_filter(form, me=actor().id, zone=person_zone(), exceptions=exceptions))
+    return Selection(
+        filters=parse_filter(
+            form, me=actor().id, zone=person_zone(), windows=windows_of(policies()), exceptions=exceptions
+        )
+    )
 
 
 def _choice(*, problem: str, again: bool) -> ResponseReturnValue:

@@ -36,6 +36,9 @@ NAMES: Mapping[str, LazyString] = {
     "confirmed_from": lazy_gettext("Confirmed from"),
     "confirmed_to": lazy_gettext("Confirmed before"),
     "overdue": lazy_gettext("Overdue"),
+    "currency": lazy_gettext("Currency"),
+    "why": lazy_gettext("Why in review"),
+    "age_windows": lazy_gettext("Age in windows"),
 }
 
 
@@ -61,9 +64,9 @@ def word_of(name: str, value: str) -> str:
     """Give a filter's value in words."""
     if name == "assigned":
         return str({ME: gettext("me"), UNASSIGNED: gettext("nobody")}.get(value, visible(value)))
-    if name in {"verdict", "cause"} and value == NONE:
+    if name in {"verdict", "cause", "currency"} and value == NONE:
         return str(gettext("None"))
-    return label(name, value) if name in {"state", "verdict", "cause"} else visible(value)
+    return label(name, value) if name in {"state", "verdict", "cause", "why", "age_windows"} else visible(value)
 
 
 def _chip_word(name: str, value: str) -> str | None:

@@ -13,19 +13,20 @@ from flask_babel import LazyString, gettext, lazy_gettext, ngettext
 from sqlalchemy.orm import Session
 
 from dashboard.db import clock
+from dashboard.domain.ages import windows_of
 from dashboard.domain.exceptions import Why, why_here
 from dashboard.domain.permissions import Permission, Scope, scopes
 from dashboard.domain.states import Cause, State
 from dashboard.domain.verdicts import Verdict
 from dashboard.edge.filters import ME, parse_position, url_with
-from dashboard.edge.operation_filters import CAUSES, OPEN_STATES, VERDICTS, parse_filter, parse_sort
+from dashboard.edge.operation_filters import AGE_WINDOWS, CAUSES, OPEN_STATES, VERDICTS, WHYS, parse_filter, parse_sort
 from dashboard.queries import operations as queries
 from dashboard.queries.identity import LIMIT as SEARCH_LIMIT
 from dashboard.queries.keyset import Page, Position, Sort
 from dashboard.queries.operations import NONE, OPEN_ONLY_SORTS, SORTS, UNASSIGNED, Choices, Group, OperationFilter
 from dashboard.queries.totals import Total
 from dashboard.web.bulk_choice import choice
-from dashboard.web.context import actor, read, requires
+from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import counted, person_zone
 from dashboard.web.lists import Look, field, paged
 from dashboard.web.operation_filters import NAMES, chips, word_of
@@ -39,7 +40,7 @@ ORDERS: dict[str, LazyString] = {
     "amount": lazy_gettext("Largest amount first"),
 }
 TIMES = ("min_age", "max_age", "created_from", "created_to", "confirmed_from", "confirmed_to")
-MORE = ("tenant", "cause", "assigned", *TIMES, "overdue")
+MORE = ("tenant", "cause", "assigned", *TIMES, "overdue", "currency", "why", "age_windows")
 AGES = ("15m", "1h", "6h", "1d", "1w")
 KNOWN_VERDICTS, KNOWN_CAUSES = frozenset(Verdict), frozenset(Cause)
 
@@ -76,7 +77,9 @@ def operations() -> str:
 
 def _show(template: str, *, exceptions: bool) -> str:
     asking, args = actor(), request.args
-    filters = parse_filter(args, me=asking.id, zone=person_zone(), exceptions=exceptions)
+    filters = parse_filter(
+        args, me=asking.id, zone=person_zone(), windows=windows_of(policies()), exceptions=exceptions
+    )
     sort = parse_sort(args, filters, default="worst" if exceptions else "newest")
     position = parse_position(args)
     with read() as session:
@@ -151,6 +154,8 @@ def _form(listing: Listing) -> dict[str, Any]:
         "verdict": (*VERDICTS, NONE),
         "cause": (*CAUSES, NONE),
         "assigned": (ME, UNASSIGNED),
+        "why": WHYS,
+        "age_windows": AGE_WINDOWS,
     }
     return {
         **{name: field(name, options, names=NAMES, word=word_of) for name, options in offered.items()},
