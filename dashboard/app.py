@@ -52,6 +52,7 @@ from dashboard.web import (
     security,
     sign_on,
     trends,
+    types,
     windows,
     wording,
 )
@@ -90,6 +91,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     search.blueprint,
     sign_on.blueprint,
     trends.blueprint,
+    types.blueprint,
     windows.blueprint,
 )
 

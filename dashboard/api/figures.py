@@ -7,10 +7,12 @@ from dashboard.api.answering import Answer, Moment, answer
 from dashboard.api.describing import describes
 from dashboard.api.reading import check_query
 from dashboard.db import clock
+from dashboard.domain.ages import windows_of
 from dashboard.domain.permissions import Permission, scopes
-from dashboard.edge.context import actor, read, requires
+from dashboard.edge.context import actor, policies, read, requires
 from dashboard.queries import figures as queries
-from dashboard.queries.figures import Overview, TypeFigures
+from dashboard.queries.figures import Overview
+from dashboard.queries.open_types import TypeFigures
 
 blueprint = Blueprint("figures", __name__, url_prefix="/api/v1/figures")
 COUNTED = ("open", "exceptions", "overdue", "manual_review", "awaiting_confirmation", "retry_scheduled")
@@ -35,7 +37,10 @@ class OfType(Counted):
 
 
 class Figures(Counted):
-    """All figures at one moment of the database's clock; a rate lies between 0 and 1."""
+    """All figures at one moment of the database's clock; a rate lies between 0 and 1.
+
+    Where very much work is open it is counted every 10 seconds, and `at` is when that was.
+    """
 
     at: Moment
     divergence_rate_30d: float | None
@@ -54,7 +59,7 @@ def show() -> Response:
     check_query(request.args, ())
     visible = scopes(actor().grants, Permission.BROWSE)
     with read() as session:
-        found = queries.overview(session, scopes=visible, now=clock(session))
+        found = queries.overview(session, scopes=visible, windows=windows_of(policies()), now=clock(session), shown=0)
     return answer(_told(found))
 
 

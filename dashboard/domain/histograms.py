@@ -35,6 +35,17 @@ class Histogram:
                 return timedelta(milliseconds=_middle(bucket))
         return None
 
+    def share_within(self, length: timedelta) -> float | None:
+        """The share of durations that are no longer than this, estimated as if they lay evenly within their bucket."""
+        if self.count <= 0:
+            return None
+        milliseconds = length / timedelta(milliseconds=1)
+        cut = bucket_of(milliseconds)
+        lower, upper = 2 ** (cut / PER_DOUBLING), 2 ** ((cut + 1) / PER_DOUBLING)
+        part = min(max((milliseconds - lower) / (upper - lower), 0.0), 1.0)
+        below = sum(count for bucket, count in self.buckets.items() if bucket < cut)
+        return min(max((below + self.buckets.get(cut, 0) * part) / self.count, 0.0), 1.0)
+
 
 def bucket_of(milliseconds: float) -> int:
     """The bucket of a duration; a negative one counts as none at all."""

@@ -13,6 +13,7 @@ from dashboard.models.alerts import (
 from dashboard.models.audit import AuditCheck, AuditEntry, AuditHead
 from dashboard.models.bulk import BulkGroup, BulkPlan, BulkRow, BulkVote
 from dashboard.models.idempotency import IdempotencyConflict, IdempotencyRecord
+from dashboard.models.open_work import OpenSnapshot
 from dashboard.models.operations import Operation, OperationEvent, OperationPayload
 from dashboard.models.outbox import AwaySink, OutboxDecision, OutboxMessage
 from dashboard.models.reconciliation import (
@@ -52,6 +53,7 @@ __all__ = [
     "IdempotencyConflict",
     "IdempotencyRecord",
     "Identity",
+    "OpenSnapshot",
     "Operation",
     "OperationEvent",
     "OperationFact",

@@ -21,7 +21,7 @@ READ_BYTES = 16_003
 CONFLICTS_SHOWN = 100
 
 _Record = IdempotencyRecord
-_IS_OPEN: ColumnElement[bool] = literal_column("idempotency_records.is_open = 1")
+IS_OPEN: ColumnElement[bool] = literal_column("idempotency_records.is_open = 1")
 CONFLICTED: ColumnElement[bool] = literal_column("idempotency_records.conflicted = 1")
 _REPLAYED: ColumnElement[bool] = literal_column("idempotency_records.replayed = 1")
 _FAILED: ColumnElement[bool] = literal_column("idempotency_records.failed = 1")
@@ -110,7 +110,7 @@ def count_records(session: Session, filters: RecordFilter, *, scopes: Sequence[S
 def choices(session: Session, *, scopes: Sequence[Scope]) -> Choices:
     """The tenants and operations of unsettled records in scope."""
     visible = in_scope(scopes, tenant=_Record.tenant, type=_Record.operation)
-    pairs = session.execute(select(_Record.tenant, _Record.operation).where(_IS_OPEN, visible).distinct()).all()
+    pairs = session.execute(select(_Record.tenant, _Record.operation).where(IS_OPEN, visible).distinct()).all()
     return Choices(sorted({pair.tenant for pair in pairs}), sorted({pair.operation for pair in pairs}))
 
 
@@ -173,7 +173,7 @@ def _conditions(filters: RecordFilter, *, scopes: Sequence[Scope]) -> list[Colum
         (_Record.operation, filters.operations),
     )
     marks = (
-        (filters.open_only, _IS_OPEN),
+        (filters.open_only, IS_OPEN),
         (filters.states == {KeyState.FAILED}, _FAILED),
         (filters.conflicts, CONFLICTED),
         (filters.replayed, _REPLAYED),

@@ -1,10 +1,12 @@
-"""The worker's part in the figures of history: folding, counting all of it once, and checking the last days."""
+"""The worker's part in the figures: counting all of history once, folding and checking it, and counting open work."""
 
 import threading
 from typing import Protocol
 
 from dashboard.db import Database, transact
-from dashboard.services import rollup_checks, rollup_rebuild, rollups
+from dashboard.domain.ages import windows_of
+from dashboard.domain.policy import Policies
+from dashboard.services import open_snapshots, rollup_checks, rollup_rebuild, rollups
 
 
 class Stoppable(Protocol):
@@ -12,6 +14,18 @@ class Stoppable(Protocol):
 
     @property
     def stop(self) -> threading.Event: ...
+
+
+class Ruled(Protocol):
+    """What knows the policies in force."""
+
+    @property
+    def policies(self) -> Policies: ...
+
+
+def count_open(database: Database, context: Ruled) -> bool:
+    """Count open work where there is too much of it to count at each look; whether it was."""
+    return open_snapshots.refresh(database, windows=windows_of(context.policies))
 
 
 def fold_figures(database: Database, _context: Stoppable) -> bool:

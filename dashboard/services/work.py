@@ -46,7 +46,7 @@ from dashboard.services.pace import Pace
 from dashboard.services.policies import remember
 from dashboard.services.recording import Recorder
 from dashboard.services.relay import Relay
-from dashboard.services.rollup_work import build_figures, fold_figures
+from dashboard.services.rollup_work import build_figures, count_open, fold_figures
 
 ORIGIN = "worker"
 IDLE_SECONDS = 1.0
@@ -195,6 +195,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("retention", purge_expired, every=3600.0),
     Piece("rollups", fold_figures, every=5.0),
     Piece("figures", build_figures, every=600.0),
+    Piece("open", count_open, every=10.0),
     Piece("alerts", watch, every=30.0),
 )
 

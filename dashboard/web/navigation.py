@@ -17,6 +17,7 @@ ITEMS: tuple[tuple[str, LazyString, Permission], ...] = (
     ("/operations", lazy_gettext("Operations"), Permission.BROWSE),
     ("/actions", lazy_gettext("Actions"), Permission.BROWSE),
     ("/bulk", lazy_gettext("Plans"), Permission.BROWSE),
+    ("/types", lazy_gettext("Types"), Permission.BROWSE),
     ("/trends", lazy_gettext("Trends"), Permission.BROWSE),
     ("/idempotency", lazy_gettext("Idempotency"), Permission.BROWSE),
     ("/reconciliation", lazy_gettext("Reconciliation"), Permission.BROWSE),

@@ -1,17 +1,23 @@
-"""The overview: what needs people now, how old open work is, and what the last verdicts say."""
+"""The overview: what needs people now, how old open work is, and what the last month says."""
 
-from flask import Blueprint, render_template, url_for
+from flask import Blueprint, render_template
 
 from dashboard.db import clock
-from dashboard.domain.ages import AGE_BUCKETS
+from dashboard.domain.ages import windows_of
+from dashboard.domain.facts import Fact
 from dashboard.domain.permissions import Permission, holds, scopes
-from dashboard.edge.operation_filters import OPEN_STATES, VERDICTS
+from dashboard.edge.operation_filters import VERDICTS
 from dashboard.queries import figures
 from dashboard.queries.operations import has_any
-from dashboard.web.context import actor, read, signed_in
-from dashboard.web.operation_filters import listed, of_age
+from dashboard.web.context import actor, policies, read, signed_in
+from dashboard.web.history import Asked, columns, divergence, highest, ticks_of
+from dashboard.web.operation_filters import listed
+from dashboard.web.types import of_work
 
 blueprint = Blueprint("overview", __name__)
+
+MOST_TYPES = 12
+RARE = (Fact.PROBE_FAILED, Fact.CONTRADICTED, Fact.REOPENED)
 
 
 @blueprint.get("/")
@@ -23,16 +29,27 @@ def show() -> str:
         return render_template("overview/no_operations.html", may_audit=holds(asking.grants, Permission.AUDIT_OWN))
     visible = scopes(asking.grants, Permission.BROWSE)
     with read() as session:
-        found = figures.overview(session, scopes=visible, now=clock(session))
+        now = clock(session)
+        found = figures.overview(session, scopes=visible, windows=windows_of(policies()), now=now, shown=MOST_TYPES)
         anything = bool(found.types) or has_any(session, scopes=visible)
+    month = Asked(str(figures.DIVERGENCE_DAYS), None, None, found.period)
+    verdicts, retries = found.month[Fact.VERDICT], found.month[Fact.RETRY]
     return render_template(
         "overview/show.html",
+        **of_work(found),
+        seen_at=now,
+        listed=listed,
         overview=found,
         anything=anything,
+        types=found.types[:MOST_TYPES],
         confirmed_days=figures.CONFIRMED_DAYS,
-        listed=listed,
-        exceptions_url=url_for("operation_lists.exceptions"),
-        open_states=list(OPEN_STATES),
         verdicts=list(VERDICTS),
-        buckets=[(bucket.name, of_age(bucket)) for bucket in AGE_BUCKETS],
+        month=month,
+        rare=[(fact, found.month[fact], columns(month, fact, found.month[fact])) for fact in RARE],
+        divergence=divergence(month, verdicts),
+        retries=columns(month, Fact.RETRY, retries),
+        retried=retries,
+        most={Fact.VERDICT: highest(verdicts), Fact.RETRY: highest(retries)},
+        ticks=ticks_of(found.period),
+        fact=Fact,
     )

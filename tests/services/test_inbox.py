@@ -7,6 +7,7 @@ from sqlalchemy import update
 
 from dashboard.db import Database, clock, reading, transact
 from dashboard.domain.actions import ActionName
+from dashboard.domain.ages import Windows
 from dashboard.domain.permissions import Actor, Permission, Role, scopes
 from dashboard.domain.policy import Approvals, Policies, TypePolicy
 from dashboard.models import Action, Operation
@@ -47,7 +48,8 @@ def states(database: Database) -> dict[str, int]:
         for state in ("proposed", "void", "expired"):
             counted = count_actions(session, ActionFilter(states=frozenset({state})), scopes=visible)
             assert counted.value == found.count(state), state
-        assert overview(session, scopes=visible, now=clock(session)).approvals_waiting == found.count("proposed")
+        told = overview(session, scopes=visible, windows=Windows(), now=clock(session), shown=0)
+        assert told.approvals_waiting == found.count("proposed")
     return {state: found.count(state) for state in found}
 
 

@@ -31,8 +31,8 @@ GRANTS: tuple[tuple[Grant, ...], ...] = (
 # In each bucket and beyond the 30 days of divergence, far from every bound: a busy machine takes minutes.
 AGES = [timedelta(minutes=minutes) for minutes in (-30, 2, 38, 180, 900, 4320, 20 * 1440, 40 * 1440)]
 VERDICTS = (None, "correct", "absent", "divergent", "ambiguous", "not_applicable", "a word of the host")
-NO_COUNT = {"oldest_age_seconds", "divergence_rate_30d", "confirmed_p95_seconds"}
-OTHER_LISTS = {"idempotency_conflicts", "actions_to_verify", "approvals_waiting"}
+NO_COUNT = {"oldest_age_seconds", "oldest_unverified_seconds", "divergence_rate_30d", "confirmed_p95_seconds"}
+OTHER_LISTS = {"idempotency_conflicts", "keys_waiting", "actions_to_verify", "approvals_waiting"}
 
 Row = dict[str, Any]
 

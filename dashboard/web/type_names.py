@@ -1,0 +1,24 @@
+"""Names of operation types in addresses: any text that a type may be called, as one part of the path.
+
+Servers and browsers take a slash for a border and dots for a way up even where they are escaped, so these are escaped
+once more.
+"""
+
+from urllib.parse import quote, unquote
+
+from werkzeug.routing import BaseConverter
+
+
+class TypeName(BaseConverter):
+    """A type's name in a rule: `<type_name:name>`."""
+
+    regex = "[^/]+"
+
+    def to_python(self, value: str) -> str:
+        """Read a name."""
+        return unquote(value, errors="replace")
+
+    def to_url(self, value: str) -> str:
+        """Write a name."""
+        escaped = value.replace("%", "%25").replace("/", "%2F")
+        return quote(escaped.replace(".", "%2E") if set(value) == {"."} else escaped, safe="")
