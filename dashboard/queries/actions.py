@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, exists, select
@@ -16,6 +17,7 @@ from dashboard.domain.permissions import Actor, Scope
 from dashboard.models import Action, Approval, Operation
 from dashboard.queries import keyset, proposals, totals
 from dashboard.queries.keyset import Page, Position, Sort
+from dashboard.queries.moments import NOW, NUMBER
 from dashboard.queries.scoping import in_scope
 
 STATES = tuple(ActionState)
@@ -105,25 +107,31 @@ def get_action(session: Session, number: int, *, scopes: Sequence[Scope]) -> Any
     return row
 
 
-def actions_of(session: Session, number: int, *, scopes: Sequence[Scope]) -> Sequence[Any]:
+def actions_of(session: Session, number: int, *, scopes: Sequence[Scope], now: datetime) -> Sequence[Any]:
     """The newest actions asked for on the operation with this row number; at most twenty."""
-    return session.execute(
-        select(
-            Action.id,
-            Action.action,
-            proposals.state_at(clock(session)).label("state"),
-            Action.outcome,
-            Action.reason_code,
-            Action.requested_by,
-            Action.requested_at,
-            _Child.operation_id.label("child_operation_id"),
-            _Child.state.label("child_state"),
-        )
+    return session.execute(_newest_of_one(tuple(scopes)), {"number": number, "now": now}).all()
+
+
+@lru_cache(maxsize=500)
+def _newest_of_one(scopes: tuple[Scope, ...]) -> Select[*tuple[Any, ...]]:
+    columns = (
+        Action.id,
+        Action.action,
+        proposals.state_at(NOW).label("state"),
+        Action.outcome,
+        Action.reason_code,
+        Action.requested_by,
+        Action.requested_at,
+        _Child.operation_id.label("child_operation_id"),
+        _Child.state.label("child_state"),
+    )
+    return (
+        select(*columns)
         .outerjoin(_Child, _visible_child(scopes))
-        .where(Action.operation_id == number)
+        .where(Action.operation_id == NUMBER)
         .order_by(Action.id.desc())
         .limit(20)
-    ).all()
+    )
 
 
 def votes_on(session: Session, number: int) -> Sequence[Approval]:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, exists, func, select
@@ -15,6 +16,7 @@ from dashboard.domain.permissions import Scope
 from dashboard.models import Action, BulkGroup, BulkPlan, BulkRow, BulkVote, Operation
 from dashboard.queries import keyset
 from dashboard.queries.keyset import Page, Position, Sort
+from dashboard.queries.moments import NUMBER
 from dashboard.queries.scoping import in_scope
 
 NEWEST = Sort("newest", BulkPlan.id, BulkPlan.id, descending=True, read=int)
@@ -159,13 +161,18 @@ def votes_on(session: Session, plan_id: int) -> Sequence[BulkVote]:
 
 def plans_of(session: Session, operation: int, *, scopes: Sequence[Scope]) -> Sequence[Any]:
     """The newest plans that the operation with this row number is part of, and what became of it there."""
-    return session.execute(
+    return session.execute(_newest_of_one(tuple(scopes)), {"number": operation}).all()
+
+
+@lru_cache(maxsize=500)
+def _newest_of_one(scopes: tuple[Scope, ...]) -> Select[*tuple[Any, ...]]:
+    return (
         select(BulkPlan.id, BulkPlan.action, BulkPlan.state, BulkPlan.requested_by, BulkRow.outcome, BulkRow.code)
         .join(BulkRow, BulkRow.plan_id == BulkPlan.id)
-        .where(BulkRow.operation_id == operation, BulkPlan.state != PlanState.DRAFT.value, in_sight(scopes))
+        .where(BulkRow.operation_id == NUMBER, BulkPlan.state != PlanState.DRAFT.value, in_sight(scopes))
         .order_by(BulkPlan.id.desc())
         .limit(SHOWN_PLANS)
-    ).all()
+    )
 
 
 def plan_of(session: Session, action: int, *, scopes: Sequence[Scope]) -> int | None:

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import Select, bindparam, or_, select
 from sqlalchemy.orm import Session
 
 from dashboard.domain.permissions import Scope
@@ -12,6 +14,7 @@ from dashboard.models import Operation
 from dashboard.queries.actions import actions_of
 from dashboard.queries.history import TIMELINE_LIMIT, Probe, TimelineEntry, last_probe, timeline
 from dashboard.queries.idempotency import records_of
+from dashboard.queries.moments import NUMBER
 from dashboard.queries.scoping import in_scope
 
 MAX_CHILDREN = 20
@@ -30,7 +33,7 @@ class Detail:
     actions: Sequence[Any]
 
 
-def detail_of(session: Session, operation: Operation, *, scopes: Sequence[Scope]) -> Detail:
+def detail_of(session: Session, operation: Operation, *, scopes: Sequence[Scope], now: datetime) -> Detail:
     """Read what the page of an operation shows; what lies outside the grants is left out."""
     entries = timeline(session, operation.id, limit=TIMELINE_LIMIT + 1)
     family = _family(session, operation, scopes=scopes)
@@ -45,23 +48,25 @@ def detail_of(session: Session, operation: Operation, *, scopes: Sequence[Scope]
         ],
         parent=next((row for row in family if row.id == operation.parent_id), None),
         children=[row for row in family if row.parent_id == operation.id],
-        actions=actions_of(session, operation.id, scopes=scopes),
+        actions=actions_of(session, operation.id, scopes=scopes, now=now),
     )
 
 
 def _family(session: Session, operation: Operation, *, scopes: Sequence[Scope]) -> Sequence[Any]:
-    related = or_(Operation.parent_id == operation.id, Operation.id == operation.parent_id)
-    return session.execute(
-        select(
-            Operation.id,
-            Operation.parent_id,
-            Operation.operation_id,
-            Operation.type,
-            Operation.entity_type,
-            Operation.entity_id,
-            Operation.state,
-        )
-        .where(related, in_scope(scopes))
-        .order_by(Operation.id.desc())
-        .limit(MAX_CHILDREN + 1)
-    ).all()
+    values = {"number": operation.id, "parent": operation.parent_id}
+    return session.execute(_related(tuple(scopes)), values).all()
+
+
+@lru_cache(maxsize=500)
+def _related(scopes: tuple[Scope, ...]) -> Select[*tuple[Any, ...]]:
+    columns = (
+        Operation.id,
+        Operation.parent_id,
+        Operation.operation_id,
+        Operation.type,
+        Operation.entity_type,
+        Operation.entity_id,
+        Operation.state,
+    )
+    related = or_(Operation.parent_id == NUMBER, Operation.id == bindparam("parent"))
+    return select(*columns).where(related, in_scope(scopes)).order_by(Operation.id.desc()).limit(MAX_CHILDREN + 1)

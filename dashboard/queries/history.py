@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
@@ -12,6 +13,7 @@ from dashboard.domain.states import EventKind, State
 from dashboard.models import OperationEvent, ReconciliationFinding
 from dashboard.queries import keyset
 from dashboard.queries.keyset import Page, Position, Sort
+from dashboard.queries.moments import NUMBER
 
 TIMELINE_LIMIT = 200
 SHOWN_REASON = 2000
@@ -70,14 +72,7 @@ class Looks(NamedTuple):
 
 def timeline(session: Session, number: int, *, limit: int = TIMELINE_LIMIT) -> Sequence[TimelineEntry]:
     """The newest events of the operation with this row number, newest first; at most `limit`."""
-    # One character more than is shown tells whether there is more: length() counts bytes on one of the engines.
-    reason = func.substr(OperationEvent.reason, 1, SHOWN_REASON + 1)
-    rows = session.execute(
-        select(*_columns(reason))
-        .where(OperationEvent.operation_id == number)
-        .order_by(OperationEvent.seq.desc())
-        .limit(limit)
-    )
+    rows = session.execute(_newest_events(limit), {"number": number})
     return [_cut(TimelineEntry._make(row)) for row in rows]
 
 
@@ -102,12 +97,7 @@ def event_of(session: Session, number: int, seq: int) -> TimelineEntry | None:
 
 def last_probe(session: Session, number: int) -> Probe | None:
     """The newest probe of the operation, or None where the destination was never asked."""
-    row = session.execute(
-        select(OperationEvent.at, OperationEvent.evidence)
-        .where(OperationEvent.operation_id == number, OperationEvent.kind == EventKind.PROBE.value)
-        .order_by(OperationEvent.seq.desc())
-        .limit(1)
-    ).one_or_none()
+    row = session.execute(_newest_probe(), {"number": number}).one_or_none()
     if row is None:
         return None
     evidence = row.evidence if isinstance(row.evidence, Mapping) else {}
@@ -201,6 +191,22 @@ def _observed(session: Session, number: int, since: datetime) -> list[tuple[date
         .limit(LOOKS_READ)
     )
     return [(row.at, row.evidence) for row in rows if row.evidence]
+
+
+@lru_cache
+def _newest_events(limit: int) -> Select[*tuple[Any, ...]]:
+    # One character more than is shown tells whether there is more: length() counts bytes on one of the engines.
+    reason = func.substr(OperationEvent.reason, 1, SHOWN_REASON + 1)
+    newest = select(*_columns(reason)).where(OperationEvent.operation_id == NUMBER)
+    return newest.order_by(OperationEvent.seq.desc()).limit(limit)
+
+
+@cache
+def _newest_probe() -> Select[datetime, Any]:
+    probes = (OperationEvent.operation_id == NUMBER, OperationEvent.kind == EventKind.PROBE.value)
+    return (
+        select(OperationEvent.at, OperationEvent.evidence).where(*probes).order_by(OperationEvent.seq.desc()).limit(1)
+    )
 
 
 def _columns(reason: ColumnElement[Any] | InstrumentedAttribute[Any]) -> tuple[Any, ...]:

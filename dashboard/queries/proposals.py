@@ -21,7 +21,7 @@ def standing(now: Moment) -> ColumnElement[bool]:
     return and_(Action.state == ActionState.PROPOSED.value, _unchanged(), Action.expires_at > now)
 
 
-def state_at(now: datetime) -> ColumnElement[str]:
+def state_at(now: Moment) -> ColumnElement[str]:
     """The state of an action as it is now, where a proposal has lapsed and nobody has written it down yet."""
     proposed = Action.state == ActionState.PROPOSED.value
     return case(

@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
-from sqlalchemy import select
+from sqlalchemy import Select, bindparam, select
 from sqlalchemy.orm import Session
 
 from dashboard.domain.actions import ActionName
 from dashboard.domain.approval import ActionState, Demand, Wish, demand_for
 from dashboard.domain.errors import NotFoundError
-from dashboard.domain.permissions import ACTION_PERMISSION, Actor, Permission, allows, scopes
+from dashboard.domain.permissions import ACTION_PERMISSION, Actor, Permission, Scope, allows, scopes
 from dashboard.domain.risk import RiskAssessment, assess_duplication
 from dashboard.domain.states import Cause, known
 from dashboard.domain.text import is_operation_id
@@ -61,13 +62,17 @@ class Performed:
 
 def find(session: Session, *, actor: Actor, operation_id: str, permission: Permission = Permission.BROWSE) -> Operation:
     """The operation if it lies within the person's grants; NotFoundError otherwise, whichever the reason."""
-    visible = in_scope(scopes(actor.grants, permission))
     operation = None
     if is_operation_id(operation_id):
-        operation = session.scalar(select(Operation).where(Operation.operation_id == operation_id, visible))
+        operation = session.scalar(_one(scopes(actor.grants, permission)), {"operation_id": operation_id})
     if operation is None:
         raise NotFoundError(operation_id=operation_id)
     return operation
+
+
+@lru_cache(maxsize=500)
+def _one(visible: tuple[Scope, ...]) -> Select[Operation]:
+    return select(Operation).where(Operation.operation_id == bindparam("operation_id"), in_scope(visible))
 
 
 def may_execute(operation: Operation, action: ActionName, *, actor: Actor) -> bool:

@@ -89,8 +89,8 @@ def _page(operation_id: str, *, note: str = "", problem: str = "", came_back: bo
     asking = actor()
     with read() as session:
         operation = find(session, actor=asking, operation_id=operation_id)
-        detail = detail_of(session, operation, scopes=scopes(asking.grants, Permission.BROWSE))
         now = clock(session)
+        detail = detail_of(session, operation, scopes=scopes(asking.grants, Permission.BROWSE), now=now)
         offered = offers(session, operation, actor=asking, policies=policies(), now=now)
         revealed = revealed_fields(session, operation.id, person=asking.id, now=now)
         reveals = reveals_of(session, operation.id)
