@@ -4,9 +4,10 @@ The work follows what is open, never history: a list picks its row numbers from 
 columns of one page only (performance rules 3 to 5). Payloads and `expected` are never read here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import _lru_cache_wrapper, lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Float, Numeric, Select, cast, func, literal_column, or_, select
@@ -19,6 +20,7 @@ from dashboard.models import Operation
 from dashboard.queries import keyset, totals
 from dashboard.queries.identity import matching
 from dashboard.queries.keyset import Page, Position, Sort
+from dashboard.queries.moments import NOW, Moment
 from dashboard.queries.review_filters import any_why, any_window
 from dashboard.queries.scoping import in_scope
 
@@ -101,6 +103,11 @@ class OperationFilter:
     query: str | None = None
 
     @property
+    def by_age(self) -> bool:
+        """Whether it looks at ages."""
+        return self.min_age is not None or self.max_age is not None or bool(self.age_windows)
+
+    @property
     def only_open(self) -> bool:
         """Whether nothing but open work can be in the list."""
         return self.exceptions or self.overdue or bool(self.states and self.states <= OPEN)
@@ -133,45 +140,27 @@ def list_operations(
     now: datetime,
 ) -> Page:
     """One page of rows with COLUMNS; raises InvalidInputError on a cursor that does not fit."""
-    chosen: Select[*tuple[Any, ...]] = select(Operation.id.label("number"), sort.key.label("key")).where(
-        *conditions(filters, scopes=scopes, now=now)
-    )
-    ids = keyset.narrow(chosen, sort=sort, position=position).subquery("page")
-    wide = (
-        select(ids.c.number, ids.c.key, *COLUMNS)
-        .select_from(ids)
-        .join(Operation, Operation.id == ids.c.number)
-        .order_by(*keyset.wide_order(sort, position, key=ids.c.key, number=ids.c.number))
-    )
-    return keyset.fetch(session, wide, sort=sort, position=position)
+    wide = _made(_page, filters, tuple(scopes), sort.name, position.shape, now=now)
+    return keyset.fetch(session, wide, sort=sort, position=position, values={"now": now})
 
 
 def count_operations(
     session: Session, filters: OperationFilter, *, scopes: Sequence[Scope], now: datetime
 ) -> totals.Total:
     """How many rows the list has: exact for open work, capped for history; a search counts what it looks at."""
-    statement: Select[*tuple[Any, ...]] = select(Operation.id).where(*conditions(filters, scopes=scopes, now=now))
-    bounded = filters.only_open or filters.query
-    return totals.exact(session, statement) if bounded else totals.capped(session, statement)
+    counting = _made(_count, filters, tuple(scopes), now=now)
+    return totals.read(session, counting, {"now": now}, is_capped=not _is_bounded(filters))
 
 
 def groups(session: Session, filters: OperationFilter, *, scopes: Sequence[Scope], now: datetime) -> Sequence[Group]:
     """The largest groups of the filtered open work by type, verdict and cause; at most twelve."""
-    columns = (Operation.type, Operation.verdict, Operation.cause)
-    rows = session.execute(
-        select(*columns, func.count().label("size"))
-        .where(IS_OPEN, *conditions(filters, scopes=scopes, now=now))
-        .group_by(*columns)
-        .order_by(func.count().desc(), *columns)
-        .limit(MAX_GROUPS)
-    )
+    rows = session.execute(_made(_groups, filters, tuple(scopes), now=now), {"now": now})
     return [Group._make(row) for row in rows]
 
 
 def choices(session: Session, *, scopes: Sequence[Scope]) -> Choices:
     """The types, tenants and destinations of open work within the grants, in order."""
-    columns = (Operation.type, Operation.tenant, Operation.destination)
-    rows = session.execute(select(*columns).where(IS_OPEN, in_scope(scopes)).group_by(*columns)).all()
+    rows = session.execute(_choices(tuple(scopes))).all()
     types, tenants, destinations = (sorted({row[index] for row in rows}) for index in range(3))
     return Choices(types, tenants, destinations)
 
@@ -181,8 +170,8 @@ def has_any(session: Session, *, scopes: Sequence[Scope]) -> bool:
     return session.scalar(select(Operation.id).where(in_scope(scopes)).limit(1)) is not None
 
 
-def conditions(filters: OperationFilter, *, scopes: Sequence[Scope], now: datetime) -> list[ColumnElement[bool]]:
-    """The filter and the grants as SQL conditions."""
+def conditions(filters: OperationFilter, *, scopes: Sequence[Scope], now: Moment) -> list[ColumnElement[bool]]:
+    """The filter and the grants as SQL conditions; one that looks at ages needs a time for `now`."""
     found = [in_scope(scopes), *_among(filters), *_times(filters, now=now)]
     if filters.only_open:
         found.append(IS_OPEN)
@@ -198,6 +187,60 @@ def conditions(filters: OperationFilter, *, scopes: Sequence[Scope], now: dateti
         ids = matching(filters.query, within=found).subquery("matches")
         return [Operation.id.in_(select(ids.c.id))]
     return found
+
+
+def _made(
+    make: "_lru_cache_wrapper[Select[*tuple[Any, ...]]]", filters: OperationFilter, *shape: Hashable, now: datetime
+) -> Select[*tuple[Any, ...]]:
+    """Make a statement, or take the one made before for the same filter and shape; ages are other bounds every time."""
+    if filters.by_age:
+        return make.__wrapped__(filters, *shape, now)
+    return make(filters, *shape, NOW)
+
+
+@lru_cache(maxsize=500)
+def _page(
+    filters: OperationFilter, scopes: tuple[Scope, ...], order: str, position: Position, now: Moment
+) -> Select[*tuple[Any, ...]]:
+    sort = SORTS[order]
+    chosen: Select[*tuple[Any, ...]] = select(Operation.id.label("number"), sort.key.label("key")).where(
+        *conditions(filters, scopes=scopes, now=now)
+    )
+    ids = keyset.narrow(chosen, sort=sort, position=position).subquery("page")
+    return (
+        select(ids.c.number, ids.c.key, *COLUMNS)
+        .select_from(ids)
+        .join(Operation, Operation.id == ids.c.number)
+        .order_by(*keyset.wide_order(sort, position, key=ids.c.key, number=ids.c.number))
+    )
+
+
+@lru_cache(maxsize=500)
+def _count(filters: OperationFilter, scopes: tuple[Scope, ...], now: Moment) -> Select[*tuple[Any, ...]]:
+    rows: Select[*tuple[Any, ...]] = select(Operation.id).where(*conditions(filters, scopes=scopes, now=now))
+    return totals.all_rows(rows) if _is_bounded(filters) else totals.up_to_cap(rows)
+
+
+def _is_bounded(filters: OperationFilter) -> bool:
+    return filters.only_open or filters.query is not None
+
+
+@lru_cache(maxsize=500)
+def _groups(filters: OperationFilter, scopes: tuple[Scope, ...], now: Moment) -> Select[*tuple[Any, ...]]:
+    columns = (Operation.type, Operation.verdict, Operation.cause)
+    return (
+        select(*columns, func.count().label("size"))
+        .where(IS_OPEN, *conditions(filters, scopes=scopes, now=now))
+        .group_by(*columns)
+        .order_by(func.count().desc(), *columns)
+        .limit(MAX_GROUPS)
+    )
+
+
+@lru_cache(maxsize=500)
+def _choices(scopes: tuple[Scope, ...]) -> Select[*tuple[Any, ...]]:
+    columns = (Operation.type, Operation.tenant, Operation.destination)
+    return select(*columns).where(IS_OPEN, in_scope(scopes)).group_by(*columns)
 
 
 def _among(filters: OperationFilter) -> list[ColumnElement[bool]]:
@@ -231,14 +274,8 @@ def _among_or_none(column: InstrumentedAttribute[str | None], values: frozenset[
     return or_(column.in_(known), column.is_(None)) if NONE in values else column.in_(known)
 
 
-def _times(filters: OperationFilter, *, now: datetime) -> list[ColumnElement[bool]]:
-    found: list[ColumnElement[bool]] = []
-    if filters.min_age is not None:
-        found.append(Operation.created_at <= now - filters.min_age)
-    if filters.max_age is not None:
-        found.append(Operation.created_at > now - filters.max_age)
-    if filters.age_windows:
-        found.append(any_window(filters.age_windows, windows=filters.windows, now=now))
+def _times(filters: OperationFilter, *, now: Moment) -> list[ColumnElement[bool]]:
+    found = _ages(filters, now=now) if isinstance(now, datetime) else []
     if filters.created_from:
         found.append(Operation.created_at >= filters.created_from)
     if filters.created_to:
@@ -247,4 +284,15 @@ def _times(filters: OperationFilter, *, now: datetime) -> list[ColumnElement[boo
         found.append(Operation.confirmed_at >= filters.confirmed_from)
     if filters.confirmed_to:
         found.append(Operation.confirmed_at < filters.confirmed_to)
+    return found
+
+
+def _ages(filters: OperationFilter, *, now: datetime) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = []
+    if filters.min_age is not None:
+        found.append(Operation.created_at <= now - filters.min_age)
+    if filters.max_age is not None:
+        found.append(Operation.created_at > now - filters.max_age)
+    if filters.age_windows:
+        found.append(any_window(filters.age_windows, windows=filters.windows, now=now))
     return found
