@@ -5,6 +5,7 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import click
@@ -17,12 +18,18 @@ from dashboard.cli.serve import is_taken, listen, run
 from dashboard.cli.setup import command_line_actor, opened_database
 from dashboard.config import Settings
 from dashboard.db import Database, clock, reading
-from dashboard.domain.permissions import Grant, Role
+from dashboard.domain.alerting import Rule
+from dashboard.domain.permissions import Actor, Grant, Role
+from dashboard.domain.policy import Policies
+from dashboard.domain.states import ActorKind
 from dashboard.models import User
 from dashboard.services import schema, users
+from dashboard.services.alert_letters import Place
+from dashboard.services.alerts import evaluate
 from dashboard.services.import_rows import Rejected
 from dashboard.services.importing import import_lines
 from dashboard.services.policies import load_policies
+from dashboard.services.silences import Wish, silence
 
 PASSWORD = "prove-it-then-repair-it"  # noqa: S105 - of the demo's made-up people, printed at its start
 PORTS_TRIED = 20
@@ -34,6 +41,7 @@ MAY = {
     Role.ADMIN: "sees the audit log; no operations",
 }
 LIVE = "Operations come in every few seconds and some go wrong: watch /exceptions and /reconciliation, and repair them."
+SILENCED = "The carrier repairs its interface until this evening; they told us by mail."
 STILL = "Nothing is sent or asked: the shop stands still."
 
 
@@ -89,6 +97,16 @@ def prepare(database: Database) -> None:
             password=PASSWORD,
             grants=(Grant(role),),
         )
+    _watch(database, policies, now=now)
+
+
+def _watch(database: Database, policies: Policies, *, now: datetime) -> None:
+    """Look at the rules of alerts as a worker would have in the last hours, and silence one of them."""
+    operator = Actor(ActorKind.USER, f"{Role.OPERATOR}@example.com", (Grant(Role.OPERATOR),))
+    wish = Wish("create_shipment", Rule.ACCUMULATION.value, timedelta(hours=8), SILENCED, "demo")
+    silence(database, actor=operator, wish=wish, policies=policies)
+    for before in (timedelta(hours=2), timedelta(hours=1), timedelta()):
+        evaluate(database, policies=policies, now=now - before, place=Place("demo"))
 
 
 def _stop(rejected: Rejected) -> None:

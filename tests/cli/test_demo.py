@@ -87,7 +87,7 @@ def test_it_keeps_a_shop_with_one_person_a_role(run: Run, folder: Path) -> None:
             "operator",
             "support",
         ]
-        assert audit.verify(session).checked == 5
+        assert audit.verify(session).checked == 6
     database.dispose()
 
 
