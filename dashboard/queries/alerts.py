@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +18,7 @@ from dashboard.domain.errors import NotFoundError
 from dashboard.models import Alert, AlertEvaluation, AlertNotice, AlertNoticeAlert, AlertSilence
 from dashboard.queries import keyset
 from dashboard.queries.keyset import Page, Position, Sort
+from dashboard.queries.moments import Moment
 
 MOST = 200
 MOST_NOTICES = 200
@@ -49,7 +51,8 @@ class Numbers:
 
 def numbers(session: Session, *, sight: Sight) -> Numbers:
     """Count what is not resolved; one query."""
-    each = select(Alert.state, _silenced(session).label("silenced")).where(_IS_OPEN, within(sight)).subquery()
+    silenced = _silenced(clock_column(session)).label("silenced")
+    each = select(Alert.state, silenced).where(_IS_OPEN, within(sight)).subquery()
     rows = session.execute(select(each.c.state, each.c.silenced, func.count()).group_by(each.c.state, each.c.silenced))
     found = {(state, bool(is_silenced)): size for state, is_silenced, size in rows}
     return Numbers(
@@ -59,10 +62,11 @@ def numbers(session: Session, *, sight: Sight) -> Numbers:
     )
 
 
-def firing_count(session: Session, *, sight: Sight) -> int:
-    """How many alerts fire that are not silenced: for the banner of every page, one query."""
-    firing = select(func.count()).select_from(Alert).where(_IS_OPEN, Alert.state == AlertState.FIRING.value)
-    return session.scalar(firing.where(within(sight), ~_silenced(session))) or 0
+def counted_firing(*, sight: Sight, now: Moment, most: int) -> Select[int]:
+    """Counts the alerts that fire and are not silenced, at most so many: part of the one statement of every page."""
+    one: ColumnElement[int] = literal_column("1")
+    firing = select(one).select_from(Alert).where(_IS_OPEN, Alert.state == AlertState.FIRING.value, within(sight))
+    return select(func.count()).select_from(firing.where(~_silenced(now)).limit(most).subquery())
 
 
 def open_alerts(session: Session, *, sight: Sight, limit: int = MOST) -> Sequence[SeenAlert]:
@@ -98,7 +102,7 @@ def silences(session: Session, *, sight: Sight, limit: int = MOST) -> Sequence[A
     """The silences that hold now, the first to end first."""
     return session.scalars(
         select(AlertSilence)
-        .where(_holds(session), within(sight, subject=AlertSilence.subject))
+        .where(_holds(clock_column(session)), within(sight, subject=AlertSilence.subject))
         .order_by(AlertSilence.ends_at, AlertSilence.id)
         .limit(limit)
     ).all()
@@ -151,7 +155,7 @@ def with_silences(session: Session, alerts: Sequence[Alert]) -> Sequence[SeenAle
         return [SeenAlert(alert) for alert in alerts]
     holding = session.scalars(
         select(AlertSilence)
-        .where(_holds(session), AlertSilence.subject.in_(about))
+        .where(_holds(clock_column(session)), AlertSilence.subject.in_(about))
         .order_by(AlertSilence.ends_at, AlertSilence.id)
     ).all()
     return [SeenAlert(alert, _longest(alert, holding)) for alert in alerts]
@@ -177,10 +181,10 @@ def _longest(alert: Alert, holding: Sequence[AlertSilence]) -> AlertSilence | No
     return max(fitting, key=lambda one: one.ends_at, default=None)
 
 
-def _silenced(session: Session) -> ColumnElement[bool]:
+def _silenced(now: Moment | ColumnElement[datetime]) -> ColumnElement[bool]:
     same = and_(AlertSilence.subject == Alert.subject, AlertSilence.rule.in_([Alert.rule, EVERY_RULE]))
-    return exists().where(same, _holds(session))
+    return exists().where(same, _holds(now))
 
 
-def _holds(session: Session) -> ColumnElement[bool]:
-    return and_(AlertSilence.ended_at.is_(None), AlertSilence.ends_at > clock_column(session))
+def _holds(now: Moment | ColumnElement[datetime]) -> ColumnElement[bool]:
+    return and_(AlertSilence.ended_at.is_(None), AlertSilence.ends_at > now)

@@ -7,10 +7,12 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Select, func, literal_column, select
 from sqlalchemy.orm import Session
 
+from dashboard.domain.alerting import sight
 from dashboard.domain.permissions import Actor, Grant, Permission, scopes
 from dashboard.domain.states import ActorKind, State
 from dashboard.models import Operation
 from dashboard.queries import bulk, proposals
+from dashboard.queries.alerts import counted_firing
 from dashboard.queries.moments import NOW, Moment
 from dashboard.queries.operations import IS_OPEN
 from dashboard.queries.scoping import in_scope
@@ -20,8 +22,9 @@ CAP = 1_000
 
 
 class Waiting(NamedTuple):
-    """Operations that need a person (at most 1,000 are counted), and proposals and plans that wait for this one."""
+    """Alerts that fire, operations that need a person (at most 1,000 are counted), and what waits for this one."""
 
+    alerts: int
     exceptions: int
     proposals: int
     plans: int
@@ -37,6 +40,7 @@ def waiting(session: Session, actor: Actor, *, now: datetime) -> Waiting:
 def _statement(kind: ActorKind, id: str, grants: tuple[Grant, ...]) -> Select[*tuple[int, ...]]:  # noqa: A002
     actor = Actor(kind, id, grants)
     counted = (
+        counted_firing(sight=sight(grants), now=NOW, most=CAP),
         _exceptions(actor, now=NOW),
         proposals.counted_waiting(actor, now=NOW),
         bulk.counted_waiting(scopes=scopes(grants, Permission.APPROVE), person=id),

@@ -42,11 +42,12 @@ def vendor_url(name: str) -> str:
 
 
 def _variables(settings: Settings) -> dict[str, object]:
-    person = context.person()
+    person, screens = context.person(), navigation.items()
     return {
         "current_user": person,
         "environment": settings.environment,
-        "nav": navigation.items(),
+        "nav": screens,
+        "alarm": navigation.alarm(screens),
         "locale": language.language().locale,
         "theme": person.theme if person else "system",
         "shortcuts": "on" if person and person.shortcuts else "off",

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from flask_babel import LazyString, lazy_gettext
 
 from dashboard.domain.text import visible
+from dashboard.web.alert_labels import ALERT_LABELS
 from dashboard.web.bulk_labels import BULK_LABELS, BULK_STEPS
 from dashboard.web.decision_labels import DECISION_LABELS
 from dashboard.web.language import language
@@ -185,6 +186,7 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
     **DECISION_LABELS,
     **PEOPLE_LABELS,
     **TREND_LABELS,
+    **ALERT_LABELS,
     "why": {
         "divergent": lazy_gettext("Divergent"),
         "ambiguous": lazy_gettext("Ambiguous"),

@@ -1,18 +1,21 @@
 """The main navigation: the screens a person may open, in the order of the day's work."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from flask import Flask, current_app, request
 from flask_babel import LazyString, lazy_gettext
 from sqlalchemy.exc import SQLAlchemyError
 
+from dashboard.domain.alerting import sight
 from dashboard.domain.permissions import Permission, holds
 from dashboard.queries.waiting import CAP, waiting
 from dashboard.services.users import Person
 from dashboard.web import context
 
+ALERTS = "/alerts"
 ITEMS: tuple[tuple[str, LazyString, Permission], ...] = (
     ("/", lazy_gettext("Overview"), Permission.BROWSE),
+    (ALERTS, lazy_gettext("Alerts"), Permission.ALERTS),
     ("/exceptions", lazy_gettext("Exceptions"), Permission.BROWSE),
     ("/operations", lazy_gettext("Operations"), Permission.BROWSE),
     ("/actions", lazy_gettext("Actions"), Permission.BROWSE),
@@ -46,6 +49,12 @@ def items() -> list[tuple[str, str, bool, str]]:
     ]
 
 
+def alarm(screens: Iterable[tuple[str, str, bool, str]]) -> tuple[str, str] | None:
+    """Give where the alerts are and how many fire, for every page but theirs; None where none does."""
+    path = request.script_root + ALERTS
+    return next(((url, count) for url, _, is_here, count in screens if url == path and count and not is_here), None)
+
+
 def home(person: Person | None = None) -> str:
     """Give the first screen the person may open; the account page where there is none."""
     who = person or context.person()
@@ -66,12 +75,14 @@ def _counts() -> Mapping[str, str]:
     except SQLAlchemyError:
         current_app.logger.warning("what waits for a person was not counted", exc_info=True)
         return {}
-    counts = {"/exceptions": found.exceptions, "/actions": found.proposals, "/bulk": found.plans}
+    counts = {ALERTS: found.alerts, "/exceptions": found.exceptions, "/actions": found.proposals, "/bulk": found.plans}
     return {path: f"{CAP - 1}+" if count >= CAP else str(count) for path, count in counts.items() if count}
 
 
 def _may(person: Person | None, permission: Permission) -> bool:
-    return person is not None and holds(person.grants, permission)
+    if person is None or not holds(person.grants, permission):
+        return False
+    return permission is not Permission.ALERTS or not sight(person.grants).is_empty
 
 
 def _is_here(path: str) -> bool:

@@ -53,6 +53,9 @@ SENTENCES: Mapping[str, LazyString] = {
     "amount_unreadable": lazy_gettext("This is not an amount such as 12.50."),
     "amount_not_positive": lazy_gettext("Give an amount above zero."),
     "amount_above_rest": lazy_gettext("This is more than the %(left)s %(currency)s that are left to give back."),
+    # silences of alerts
+    "rule_unknown": lazy_gettext("Choose one of the alerts in the list."),
+    "silence_length_invalid": lazy_gettext("Choose one of the lengths in the list."),
     # claims
     "claimed": lazy_gettext("%(claimed_by)s has claimed this. Wait until it is released, or take it over with a note."),
     "not_open": lazy_gettext("It has ended: there is nothing to claim."),
