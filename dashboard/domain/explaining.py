@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
-from dashboard.domain.alerting import UNITS, Unit
+from dashboard.domain.alerting import UNITS, AlertRule, Rule, Unit
 from dashboard.domain.policy import Destination, Mode, Policies, TypePolicy
 from dashboard.domain.verdicts import Verdict
 
@@ -134,11 +134,19 @@ def _people(policy: TypePolicy) -> Iterator[Statement]:
 
 def _alerts(policy: TypePolicy) -> Iterator[Statement]:
     for rule, limit in policy.alerts.items():
-        above = timedelta(seconds=int(limit.above)) if UNITS[rule] is Unit.SECONDS else f"{limit.above:f}"
-        values = {"above": above, "lasting": limit.lasting, "minimum": limit.minimum}
+        values = {"above": _limit(rule, limit), "lasting": limit.lasting, "minimum": limit.minimum}
         yield Statement(Section.ALERTS, f"alert_{rule.value}", values)
     if not policy.alerts:
         yield Statement(Section.ALERTS, "alert_none")
+
+
+def _limit(rule: Rule, limit: AlertRule) -> timedelta | str:
+    match UNITS[rule]:
+        case Unit.SECONDS:
+            return timedelta(seconds=int(limit.above))
+        case Unit.SHARE:
+            return f"{(limit.above * 100).normalize():f} %"
+    return f"{limit.above:f}"
 
 
 def _keeping(policy: TypePolicy) -> Iterator[Statement]:
