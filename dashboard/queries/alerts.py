@@ -69,6 +69,13 @@ def counted_firing(*, sight: Sight, now: Moment, most: int) -> Select[int]:
     return select(func.count()).select_from(firing.where(~_silenced(now)).limit(most).subquery())
 
 
+def firing_by_rule(session: Session, *, now: datetime) -> Mapping[str, int]:
+    """How many alerts of each rule fire and are not silenced, of all subjects; one query."""
+    firing = select(Alert.rule, func.count()).where(_IS_OPEN, Alert.state == AlertState.FIRING.value)
+    rows = session.execute(firing.where(~_silenced(now)).group_by(Alert.rule))
+    return {row[0]: row[1] for row in rows}
+
+
 def open_alerts(session: Session, *, sight: Sight, limit: int = MOST) -> Sequence[SeenAlert]:
     """What fires, then what may come to, each the longest breached first, at most `limit`; two queries."""
     rows = session.scalars(
@@ -181,10 +188,10 @@ def _longest(alert: Alert, holding: Sequence[AlertSilence]) -> AlertSilence | No
     return max(fitting, key=lambda one: one.ends_at, default=None)
 
 
-def _silenced(now: Moment | ColumnElement[datetime]) -> ColumnElement[bool]:
+def _silenced(now: Moment | ColumnElement[datetime] | datetime) -> ColumnElement[bool]:
     same = and_(AlertSilence.subject == Alert.subject, AlertSilence.rule.in_([Alert.rule, EVERY_RULE]))
     return exists().where(same, _holds(now))
 
 
-def _holds(now: Moment | ColumnElement[datetime]) -> ColumnElement[bool]:
+def _holds(now: Moment | ColumnElement[datetime] | datetime) -> ColumnElement[bool]:
     return and_(AlertSilence.ended_at.is_(None), AlertSilence.ends_at > now)

@@ -13,8 +13,16 @@ from sqlalchemy.orm import Session
 from dashboard.domain.messages import MessageState
 from dashboard.domain.permissions import Scope
 from dashboard.domain.states import State
-from dashboard.models import Action, AwaySink, IdempotencyRecord, Operation, OutboxMessage, ReconciliationRun
-from dashboard.queries import outbox, trends
+from dashboard.models import (
+    Action,
+    AlertEvaluation,
+    AwaySink,
+    IdempotencyRecord,
+    Operation,
+    OutboxMessage,
+    ReconciliationRun,
+)
+from dashboard.queries import alerts, outbox, trends
 from dashboard.queries.audit_checks import AuditStanding, audit_standing
 from dashboard.queries.idempotency import CONFLICTED
 from dashboard.queries.operations import IS_OPEN
@@ -68,6 +76,8 @@ class Standing:
     approvals_waiting: int
     last: LastWork
     audit: AuditStanding
+    alerts: Mapping[str, int]
+    alerts_looked_at: datetime | None
     freshness: Freshness
     this_month: Mapping[Fact, Counts]
     last_days: Mapping[Fact, Counts]
@@ -90,6 +100,8 @@ def standing_at(session: Session, *, now: datetime) -> Standing:
         approvals_waiting=waiting,
         last=LastWork(_last_run(session), _last_published(session)),
         audit=audit_standing(session),
+        alerts=alerts.firing_by_rule(session, now=now),
+        alerts_looked_at=session.scalar(select(AlertEvaluation.evaluated_at)),
         freshness=trends.freshness(session),
         this_month={fact: trends.counts(session, fact=fact, period=month, scopes=EVERYTHING) for fact in COUNTED},
         last_days={fact: trends.counts(session, fact=fact, period=days, scopes=EVERYTHING) for fact in MEASURED},

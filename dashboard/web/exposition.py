@@ -14,6 +14,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from dashboard import __version__
+from dashboard.domain.alerting import Rule
 from dashboard.domain.histograms import PER_DOUBLING, Histogram
 from dashboard.domain.keys import UNSETTLED
 from dashboard.edge.operation_filters import OPEN_STATES
@@ -79,6 +80,7 @@ def exposition(standing: Standing, *, known_types: Iterable[str], most_types: in
                 *_open(standing, names),
                 *_queues(standing),
                 *_times(standing),
+                *_alerts(standing),
                 *_audit(standing),
                 *_history(standing, names),
             ]
@@ -128,6 +130,12 @@ def _times(standing: Standing) -> Iterator[Metric]:
     yield _moment("rollup_last_check", "Last time the counters were compared with the tables.", fresh.checked_at)
     yield _gauge("rollup_unfolded_changes", "Changes that no counter has yet; figures add them.", {(): fresh.unfolded})
     yield _gauge("rollup_drifts", "Counters the last check found wrong.", {(): fresh.drifts})
+
+
+def _alerts(standing: Standing) -> Iterator[Metric]:
+    firing = {(rule.value,): standing.alerts.get(rule.value, 0) for rule in Rule}
+    yield _gauge("alerts_firing", "Alerts that fire and are not silenced, by rule.", firing, "rule")
+    yield _moment("alerts_last_look", "Last time the rules of alerts were looked at.", standing.alerts_looked_at)
 
 
 def _audit(standing: Standing) -> Iterator[Metric]:
