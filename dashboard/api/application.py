@@ -7,6 +7,7 @@ from flask_babel import Babel
 
 from dashboard.api import (
     actions,
+    alerts,
     audit,
     document,
     figures,
@@ -26,6 +27,7 @@ from dashboard.idempotency import Idempotency, RuleBook, Rules
 
 BLUEPRINTS: tuple[Blueprint, ...] = (
     actions.blueprint,
+    alerts.blueprint,
     audit.blueprint,
     document.blueprint,
     figures.blueprint,
