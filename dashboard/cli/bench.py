@@ -8,6 +8,7 @@ import click
 
 from dashboard.bench import keying, machine, relaying, workers
 from dashboard.bench import scratch as fill
+from dashboard.cli import bench_pages
 from dashboard.cli.errors import FINDINGS
 from dashboard.cli.progress import shown_progress
 from dashboard.cli.relay import MOST_LANES
@@ -31,6 +32,10 @@ scratch_option = click.option("--scratch", is_flag=True, help="The database may 
 @click.group()
 def bench() -> None:
     """Measure on a scratch database; it stays filled. Exit status 1: something was handled twice or lost."""
+
+
+bench.add_command(bench_pages.pages)
+bench.add_command(bench_pages.table)
 
 
 @bench.command()

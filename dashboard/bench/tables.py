@@ -1,0 +1,84 @@
+"""What a run of pages found, as Markdown tables that the documents show."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from dashboard.bench.measuring import OK, Measured, Run
+from dashboard.bench.pages import FIGURES
+
+FLOOR_PAGE = "operations, first page"
+MOST_TIMES, MOST_TIMES_OF_FIGURES, MOST_GROWTH, LEAST_FASTER = 2.0, 12.0, 1.3, 10.0
+
+
+def table(run: Run, *, smaller: Run | None = None) -> str:
+    """A line for each page; with a run at a smaller size, how much each page grew since."""
+    return "\n".join([*_head(run), "", *_pages(run, smaller), "", *_peers(run), *_judged(run, smaller)]) + "\n"
+
+
+def line(page: Measured) -> str:
+    """A page while the run goes on."""
+    state = "" if page.status in OK else f"  answered {page.status}!"
+    return (
+        f"{page.name:<40}{page.statements:>3} statements{page.sql:>8.2f} SQL{page.page:>9.2f} page"
+        f"{page.floor:>8.2f} floor{page.times:>6.2f} times{state}"
+    )
+
+
+def _head(run: Run) -> Iterator[str]:
+    filled = run.filled
+    yield f"{filled['operations']:,} operations, {filled['open']:,} of them open. {run.engine}. {run.date}."
+    yield ""
+    yield f"{run.machine}. `{run.command}`"
+
+
+def _pages(run: Run, smaller: Run | None) -> Iterator[str]:
+    grew = f" since {smaller.filled['operations']:,} |" if smaller else ""
+    yield f"| page, ms | statements | SQL | page | of it this process | floor | times | few grants |{grew}"
+    yield "|---|---|---|---|---|---|---|---|" + ("---|" if smaller else "")
+    for page in run.pages:
+        narrow = "-" if page.narrow is None else f"{page.narrow:.2f}"
+        cells = [page.name, str(page.statements), f"{page.sql:.2f}", f"{page.page:.2f}", f"{page.cpu:.2f}"]
+        cells += [f"{page.floor:.2f}", f"{page.times:.2f}", narrow]
+        if smaller:
+            before = smaller.page(page.name)
+            cells.append(f"{page.page / before.page:.2f}" if before else "-")
+        yield f"| {' | '.join(cells)} |"
+
+
+def _peers(run: Run) -> Iterator[str]:
+    if not run.peers:
+        return
+    yield "| the same table in | page | ms | ours | times faster |"
+    yield "|---|---|---|---|---|"
+    for peer in run.peers:
+        ours = run.page(peer["ours"])
+        if ours:
+            yield (
+                f"| {peer['name']} {peer['version']} | {peer['page']} | {peer['ms']:.1f} | {ours.page:.2f} "
+                f"| {peer['ms'] / ours.page:.0f} |"
+            )
+    yield ""
+
+
+def _judged(run: Run, smaller: Run | None) -> Iterator[str]:
+    """What is held and what is not, by name."""
+    base = run.page(FLOOR_PAGE)
+    held = [page for page in run.pages if page.kind != FIGURES]
+    yield _verdict(f"at most {MOST_TIMES:g} times their floor", held, lambda page: page.times, MOST_TIMES)
+    if base:
+        figures = [page for page in run.pages if page.kind == FIGURES]
+        told = f"figures at most {MOST_TIMES_OF_FIGURES:g} times the floor page ({base.floor:.2f} ms)"
+        yield _verdict(told, figures, lambda page: page.page / base.floor, MOST_TIMES_OF_FIGURES)
+    if smaller:
+        known = [page for page in run.pages if smaller.page(page.name)]
+        yield _verdict(f"grown at most {MOST_GROWTH:g} times", known, lambda page: _growth(page, smaller), MOST_GROWTH)
+
+
+def _growth(page: Measured, smaller: Run) -> float:
+    before = smaller.page(page.name)
+    return page.page / before.page if before else 1.0
+
+
+def _verdict(told: str, pages: Sequence[Measured], of: Callable[[Measured], float], most: float) -> str:
+    missed = [f"{page.name} {of(page):.2f}" for page in pages if of(page) > most]
+    kept = f"- {len(pages) - len(missed)} of {len(pages)} pages: {told}."
+    return f"{kept} Not: {', '.join(missed)}." if missed else kept

@@ -1,0 +1,91 @@
+"""`dashboard bench pages`: every page on a shop of any size, beside its floor."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from dashboard.bench import filling, machine, measuring, shop, tables
+from dashboard.bench.measuring import Measured, Run
+from dashboard.cli.demo_shop import POLICIES
+from dashboard.cli.errors import FINDINGS
+from dashboard.cli.progress import shown_progress
+from dashboard.cli.setup import ready_database
+from dashboard.config import Settings
+from dashboard.db import Database
+
+REFUSED = (
+    "The database of DASHBOARD_DATABASE_URL is neither empty nor what this command filled with {size:,} operations, "
+    "{open:,} of them open: name an empty one."
+)
+RESULT = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+
+
+@click.command()
+@click.option("--operations", default=100_000, show_default=True, type=click.IntRange(min=400))
+@click.option("--open", "open_", type=click.IntRange(min=1), help="How many of them are open.  [default: 5 of 1,000]")
+@click.option("--seed", default=1, show_default=True, type=int, help="The same seed makes the same shop.")
+@click.option("--repeat", default=measuring.REPEAT, show_default=True, type=click.IntRange(min=1))
+@click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Keep the result in this file, as JSON.")
+@click.option("--against", type=RESULT, help="Say how much each page grew since this result of a smaller size.")
+@click.option("--fill-only", is_flag=True, help="Fill the database and measure nothing.")
+@click.pass_context
+def pages(
+    context: click.Context,
+    *,
+    operations: int,
+    open_: int | None,
+    seed: int,
+    repeat: int,
+    save: Path | None,
+    against: Path | None,
+    fill_only: bool,
+) -> None:
+    """Fill an empty database with a shop and visit every page, beside the same SQL by hand and a minimal page.
+
+    A database that an earlier run filled alike is used as it is. The table at the end is Markdown. Exit status 1: a
+    page failed.
+    """
+    size = shop.size_of(operations, open=open_, seed=seed)
+    with ready_database(Settings()) as database:
+        _fill(database, size)
+        if fill_only:
+            return
+        engine, where = machine.engine(database), machine.machine()
+        found = measuring.measure(database, policies=POLICIES, repeat=repeat, told=_tell)
+    run = Run(
+        engine=engine,
+        machine=where,
+        date=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        command=" ".join(["dashboard", *sys.argv[1:]]),
+        filled={"operations": size.operations, "open": size.open, "seed": size.seed},
+        pages=found,
+    )
+    if save:
+        measuring.save(run, save)
+    click.echo(tables.table(run, smaller=measuring.load(against) if against else None), nl=False)
+    if any(page.status not in measuring.OK for page in found):
+        context.exit(FINDINGS)
+
+
+@click.command()
+@click.argument("result", type=RESULT)
+@click.option("--against", type=RESULT, help="Say how much each page grew since this result of a smaller size.")
+def table(*, result: Path, against: Path | None) -> None:
+    """Print the table of a result that `bench pages` kept, and how much each page grew since another."""
+    smaller = measuring.load(against) if against else None
+    click.echo(tables.table(measuring.load(result), smaller=smaller), nl=False)
+
+
+def _fill(database: Database, size: shop.Size) -> None:
+    if filling.filled(database) == size:
+        return
+    if not filling.is_empty(database):
+        raise click.UsageError(REFUSED.format(size=size.operations, open=size.open))
+    with shown_progress("operations filled in") as show, shown_progress("days counted") as days:
+        filling.fill(database, size, progress=lambda done: show(done, 0), days=lambda done: days(done, 0))
+
+
+def _tell(page: Measured) -> None:
+    click.echo(tables.line(page), err=True)

@@ -1,0 +1,82 @@
+"""`dashboard bench pages`: what it fills in is whole and true, it visits every page, and touches nobody's own data."""
+
+import json
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from dashboard.bench import filling, shop
+from dashboard.bench.lives import lives
+from dashboard.db import Database, clock, reading, transact
+from dashboard.models import Operation, OperationEvent, Record
+from dashboard.services import audit_checks, rollup_checks
+from tests import factories
+from tests.cli.conftest import Run
+
+SIZE = shop.size_of(2000)
+SILENT = lambda _done: None  # noqa: E731 - says nothing
+
+
+def test_what_is_filled_in_is_whole_and_true(database: Database) -> None:
+    before = _parts(database)
+    filling.fill(database, SIZE, progress=SILENT)
+    assert filling.filled(database) == SIZE
+    assert rollup_checks.check(database) == []
+    with reading(database) as session:
+        assert session.scalar(sa.select(sa.func.count(Operation.id))) == 2000
+        assert session.scalar(sa.select(sa.func.count(Operation.id)).where(Operation.is_open == 1)) == 10
+        assert session.scalars(sa.select(sa.func.count(OperationEvent.id))).one() > 4000
+        assert audit_checks.verify_all(session).intact
+    # Triggers, indexes and foreign keys are as they were, and count on.
+    assert _parts(database) == before
+    transact(database, factories.operation)
+    assert rollup_checks.check(database) == []
+
+
+def test_the_same_seed_makes_the_same_shop(sqlite_database: Database) -> None:
+    with reading(sqlite_database) as session:
+        now = clock(session)
+    first, again = ([life.row for life in lives(range(1, 400), SIZE, now=now)] for _ in range(2))
+    other = [life.row for life in lives(range(1, 400), shop.size_of(2000, seed=2), now=now)]
+    assert first == again != other
+
+
+def test_every_page_is_measured(ready: Database, run: Run, tmp_path: Path) -> None:
+    kept = tmp_path / "run.json"
+    ended = run("bench", "pages", "--operations", "2000", "--repeat", "1", "--save", kept)
+    assert ended.status == 0, ended.err
+    pages = {page["name"]: page for page in json.loads(kept.read_text())["pages"]}
+    assert {page["status"] for page in pages.values()} <= {200, 302}
+    assert pages["operations, first page"]["statements"] < 10
+    assert "| audit, one person |" in ended.out
+    again = run("bench", "table", kept, "--against", kept)
+    assert f"{len(pages)} of {len(pages)} pages: grown at most 1.3 times." in again.out
+
+
+def test_a_database_in_use_is_refused(ready: Database, run: Run) -> None:
+    transact(ready, factories.operation)
+    ended = run("bench", "pages", "--operations", "2000")
+    assert (ended.status, ended.out) == (2, "")
+    assert "neither empty nor" in ended.err
+
+
+def test_another_size_is_refused(ready: Database, run: Run) -> None:
+    filling.fill(ready, SIZE, progress=SILENT)
+    assert run("bench", "pages", "--operations", "3000").status == 2
+
+
+def _parts(database: Database) -> list[tuple[str, ...]]:
+    """All indexes, foreign keys and triggers, by name."""
+    looked = sa.inspect(database.engine)
+    names = list(Record.metadata.tables)
+    found = [(name, str(index["name"])) for name in names for index in looked.get_indexes(name)]
+    found += [(name, str(key["name"])) for name in names for key in looked.get_foreign_keys(name)]
+    triggers = {
+        "sqlite": "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'",
+        "postgresql": "SELECT tgname, tgenabled FROM pg_trigger WHERE NOT tgisinternal",
+        "mysql": "SELECT trigger_name, action_statement FROM information_schema.triggers "
+        "WHERE trigger_schema = database()",
+    }
+    with reading(database) as session:
+        rows = session.execute(sa.text(triggers[database.dialect])).all()
+    return sorted(found + [tuple(str(value) for value in row) for row in rows])
