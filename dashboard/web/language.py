@@ -5,6 +5,7 @@ fifty rows. A text of ours is always the same, so an application keeps what it h
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from babel import Locale
@@ -59,11 +60,13 @@ def install(app: Flask) -> None:
 
 
 def language() -> Language:
-    """Give the language of this request."""
+    """Give the language of this request; the command line, which has none, speaks English."""
     try:
         found: Language = g.language
     except AttributeError:
         found = g.language = _find()
+    except RuntimeError:
+        found = _without_request()
     return found
 
 
@@ -75,6 +78,11 @@ def translate(words: str, /, **values: object) -> Markup:
 def translate_plural(one: str, many: str, count: int, /, **values: object) -> Markup:
     """Translate a text of a template that depends on a count; values are escaped."""
     return language().plural(one, many, count, values)
+
+
+@cache
+def _without_request() -> Language:
+    return Language(ENGLISH, NullTranslations())
 
 
 def _find() -> Language:
