@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from dashboard.domain.alerting import AlertState, NoticeKind, NoticeState, Receiver, Told, next_notice
 from dashboard.domain.policy import Alerting
 from dashboard.models import Alert, AlertGroup, AlertNotice, AlertNoticeAlert
-from dashboard.services.alert_letters import Place, Telling, letter, request_body
+from dashboard.services.alert_letters import MOST_IN_A_REQUEST, Place, Telling, letter, request_body
 
 _WAITS: ColumnElement[bool] = literal_column("alert_notices.is_open = 1")
 # What a receiver never heard is not overtaken by the word that it is over: it is told both, in their order.
@@ -101,7 +101,7 @@ def _write(session: Session, telling: Telling, alerting: Alerting, place: Place)
         )
         session.add(notice)
         session.flush()
-        alerts = (*telling.firing, *telling.over)
+        alerts = (*telling.firing, *telling.over)[:MOST_IN_A_REQUEST]
         session.add_all(AlertNoticeAlert(notice_id=notice.id, alert_id=alert.id) for alert in alerts)
     return len(receivers)
 

@@ -40,10 +40,13 @@ class _Reader:
 
 
 def look(database: Database, *, policies: Policies, now: datetime) -> Looked:
-    """Read all figures, each in a session of its own; the number of queries is fixed."""
+    """Read the figures that any rule is about, each in a session of its own; the number of queries is fixed."""
     breaches: list[Breach] = []
     failed: list[_Reader] = []
+    written = _written(policies)
     for reader in READERS:
+        if written.isdisjoint(reader.rules):
+            continue
         try:
             with reading(database) as session:
                 breaches += reader.read(session, policies, now)
@@ -55,6 +58,12 @@ def look(database: Database, *, policies: Policies, now: datetime) -> Looked:
             failed.append(reader)
     unknown = frozenset(rule for reader in failed for rule in reader.rules)
     return Looked(now, tuple(breaches), unknown, tuple(reader.name for reader in failed))
+
+
+def _written(policies: Policies) -> frozenset[Rule]:
+    """The rules that the policy has for anything."""
+    kinds = (policies.alerts.rules, policies.defaults.alerts, *(each.alerts for each in policies.types.values()))
+    return frozenset(rule for rules in kinds for rule in rules)
 
 
 def _open(session: Session, policies: Policies, now: datetime) -> Iterable[Breach]:
