@@ -27,7 +27,8 @@ STANDARD: Mapping[Rule, AlertRule] = MappingProxyType(
 )
 SHORTEST_REPEAT = timedelta(minutes=1)
 MOST_ADDRESSES = 20
-_EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,189}")
+# What every server for mail takes, and what cannot be read as several addresses.
+_EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,189}")
 
 
 def _share(number: Decimal) -> Decimal:

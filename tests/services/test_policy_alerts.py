@@ -70,6 +70,7 @@ def test_a_rule_that_is_not_written_does_not_exist() -> None:
         ("[types.t.alerts]\ndead_letters = { above = 1 }", "types.t.alerts.dead_letters", "key_unknown"),
         ("[alerts]\nage = { above = 1 }", "alerts.age", "key_unknown"),
         ('[alerts]\nrepeat = "30s"', "alerts.repeat", "repeat_too_short"),
+        ('[alerts]\nmail = { to = ["a@b.example,c@d.example"] }', "alerts.mail.to.0", "email_invalid"),
         ("[alerts]\nmail = { to = [] }", "alerts.mail.to", "addresses_count"),
         ('[alerts]\nmail = { to = ["ops"] }', "alerts.mail.to.0", "email_invalid"),
         ('[alerts]\nwebhook = { url = "ops" }', "alerts.webhook.url", "address_invalid"),
