@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, SQLColumnExpression, and_, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, SQLColumnExpression, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from dashboard.db import Database, reading
 from dashboard.domain.policy import Policies
 from dashboard.domain.states import State
 from dashboard.models import Operation
+from dashboard.queries.open_rows import IS_OPEN, grouped
+from dashboard.queries.scoping import narrowing
 
 PAGE = 200
-# A literal, never a bound value: under a generic plan a bound one reads the whole history (performance rule 3).
-IS_OPEN: ColumnElement[bool] = literal_column("operations.is_open = 1")
 
 
 class Due(NamedTuple):
@@ -83,7 +83,7 @@ def due_since(session: Session, chosen: Selection) -> datetime | None:
     others = (
         select(Operation.type, func.min(Operation.state_since).label("since"))
         .where(*_conditions(chosen, scheduled=False))
-        .group_by(Operation.type)
+        .group_by(*grouped([Operation.type]))
     )
     found = [row.since + chosen.policies.of(row.type).window.after for row in session.execute(others)]
     return min((at for at in (session.scalar(scheduled), *found) if at is not None), default=None)
@@ -162,7 +162,7 @@ def _waited_long_enough(chosen: Selection) -> ColumnElement[bool]:
 def _left_in(chosen: Selection) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if chosen.only_type is not None:
-        found.append(Operation.type == chosen.only_type)
+        found.append(narrowing(Operation.type) == chosen.only_type)
     found += _none_of(Operation.type, chosen.full_types)
     found += _none_of(Operation.destination, chosen.away)
     return found

@@ -11,7 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from dashboard.domain.permissions import Scope
 from dashboard.domain.text import TextError, check_text
 from dashboard.models import IdempotencyRecord, Operation
-from dashboard.queries.scoping import in_scope
+from dashboard.queries.scoping import in_scope, narrowing
 
 LIMIT = 200
 LAST_CHARACTER = "\U0010ffff"
@@ -45,7 +45,7 @@ def landing(session: Session, query: str, *, scopes: Sequence[Scope]) -> Sequenc
     An operation's own id goes first: hosts use it as the correlation id of what follows from it.
     """
     conditions = [column == query for column in COLUMNS if _fits(column, query)] + _named_entity(query)
-    visible = in_scope(scopes)
+    visible = in_scope(scopes, tenant=narrowing(Operation.tenant), type=narrowing(Operation.type))
     branches = [
         select(Operation.operation_id).where(condition, visible).limit(2).subquery() for condition in conditions
     ]
@@ -60,7 +60,7 @@ def landing_record(session: Session, query: str, *, scopes: Sequence[Scope]) -> 
     record = IdempotencyRecord
     if not _storable(query) or not _fits(record.key, query):
         return None
-    visible = in_scope(scopes, tenant=record.tenant, type=record.operation)
+    visible = in_scope(scopes, tenant=narrowing(record.tenant), type=narrowing(record.operation))
     found = session.scalars(select(record.id).where(record.key == query, visible).limit(2)).all()
     return found[0] if len(found) == 1 else None
 

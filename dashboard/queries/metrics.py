@@ -25,7 +25,7 @@ from dashboard.models import (
 from dashboard.queries import alerts, outbox, trends
 from dashboard.queries.audit_checks import AuditStanding, audit_standing
 from dashboard.queries.idempotency import CONFLICTED
-from dashboard.queries.operations import IS_OPEN
+from dashboard.queries.open_rows import IS_OPEN, grouped
 from dashboard.queries.proposals import standing
 from dashboard.queries.trends import Counts, Durations, Fact, Freshness, Period
 
@@ -115,7 +115,7 @@ def open_work(session: Session, *, now: datetime) -> tuple[OpenWork, ...]:
     rows = session.execute(
         select(Operation.type, Operation.state, func.count(), overdue, func.min(Operation.created_at))
         .where(IS_OPEN)
-        .group_by(Operation.type, Operation.state)
+        .group_by(*grouped((Operation.type, Operation.state)))
     )
     return tuple(OpenWork(name, state, size, int(late), oldest) for name, state, size, late, oldest in rows)
 

@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 from dashboard.db import ExactText
 from dashboard.domain.permissions import Scope
 from dashboard.models import Operation
-from dashboard.queries.operations import IS_OPEN
-from dashboard.queries.scoping import in_scope
+from dashboard.queries.open_rows import open_in_scope
+from dashboard.queries.scoping import narrowing
 
 SHARES = (50, 95)
 _NAME = ExactText(64)
@@ -58,9 +58,9 @@ def percentiles(
 
 @lru_cache(maxsize=128)
 def _statement(number: int, all_types: int, scopes: tuple[Scope, ...], with_tenant: bool) -> CompoundSelect[Any]:  # noqa: FBT001 - a key of the cache
-    where = [IS_OPEN, in_scope(scopes)]
+    where = [open_in_scope(scopes)]
     if with_tenant:
-        where.append(Operation.tenant == bindparam("tenant", type_=ExactText(64)))
+        where.append(narrowing(Operation.tenant) == bindparam("tenant", type_=ExactText(64)))
     parts = []
     for each in range(number):
         of_type = [] if each == all_types else [Operation.type == bindparam(f"open_type_{each}", type_=_NAME)]

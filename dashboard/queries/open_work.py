@@ -21,9 +21,9 @@ from dashboard.domain.exceptions import Why, why_in_review
 from dashboard.domain.permissions import Scope
 from dashboard.domain.states import State
 from dashboard.models import Operation
-from dashboard.queries.operations import IS_OPEN
+from dashboard.queries.open_rows import IS_OPEN, grouped, open_in_scope
 from dashboard.queries.review_filters import window_bucket
-from dashboard.queries.scoping import in_scope
+from dashboard.queries.scoping import narrowing
 
 _OLDEST = func.min(Operation.created_at)
 # Enough for every amount a column holds, whole or not.
@@ -108,8 +108,8 @@ def live(
     tenant: str | None = None,
 ) -> OpenWork:
     """Count open work within the grants, of one type and one tenant where they are named."""
-    narrowed = [column == value for column, value in ((Operation.type, type), (Operation.tenant, tenant)) if value]
-    where = [IS_OPEN, in_scope(scopes), *narrowed]
+    named = ((Operation.type, type), (Operation.tenant, tenant))
+    where = [open_in_scope(scopes), *(narrowing(column) == value for column, value in named if value)]
     return OpenWork(
         now,
         [_cell(row) for row in session.execute(_cells(where, now=now))],
@@ -163,7 +163,7 @@ def _cells(
     return (
         select(*columns, case(*reversed(bounds), else_=0).label("age"), func.count(), overdue, _OLDEST)
         .where(*where)
-        .group_by(*columns, "age")
+        .group_by(*grouped(columns), "age")
     )
 
 
@@ -174,7 +174,7 @@ def _review(
     return (
         select(*columns, window_bucket(windows=windows, now=now).label("windows"), func.count())
         .where(*where, Operation.state == State.MANUAL_REVIEW.value)
-        .group_by(*columns, "windows")
+        .group_by(*grouped(columns), "windows")
     )
 
 
@@ -187,9 +187,11 @@ def _money(
     exceptions = (*where, is_exception, Operation.amount.is_not(None))
     if session.get_bind().dialect.name == "sqlite":
         every = (*columns, Operation.amount)
-        return select(*columns, func.count(), Operation.amount).where(*exceptions).group_by(*every)
+        return select(*columns, func.count(), Operation.amount).where(*exceptions).group_by(*grouped(every))
     return (
-        select(*columns, func.count(), func.sum(cast(Operation.amount, _EXACT))).where(*exceptions).group_by(*columns)
+        select(*columns, func.count(), func.sum(cast(Operation.amount, _EXACT)))
+        .where(*exceptions)
+        .group_by(*grouped(columns))
     )
 
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import _lru_cache_wrapper, lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Float, Numeric, Select, cast, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, Float, Numeric, Select, cast, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from dashboard.domain.ages import Windows
@@ -21,11 +21,10 @@ from dashboard.queries import keyset, totals
 from dashboard.queries.identity import matching
 from dashboard.queries.keyset import Page, Position, Sort
 from dashboard.queries.moments import NOW, Moment
+from dashboard.queries.open_rows import IS_OPEN, grouped, open_in_scope
 from dashboard.queries.review_filters import any_why, any_window
-from dashboard.queries.scoping import in_scope
+from dashboard.queries.scoping import in_scope, narrowing
 
-# A literal, never a bound value: under a generic plan a bound one reads the whole history (performance rule 3).
-IS_OPEN: ColumnElement[bool] = literal_column("operations.is_open = 1")
 NONE = "none"
 UNASSIGNED = "nobody"
 MAX_GROUPS = 12
@@ -172,17 +171,11 @@ def has_any(session: Session, *, scopes: Sequence[Scope]) -> bool:
 
 def conditions(filters: OperationFilter, *, scopes: Sequence[Scope], now: Moment) -> list[ColumnElement[bool]]:
     """The filter and the grants as SQL conditions; one that looks at ages needs a time for `now`."""
-    found = [in_scope(scopes), *_among(filters), *_times(filters, now=now)]
-    if filters.only_open:
-        found.append(IS_OPEN)
+    found = [_visible(filters, scopes), *_among(filters), *_times(filters, now=now)]
     if filters.exceptions:
         found.append(or_(Operation.state == State.MANUAL_REVIEW.value, Operation.deadline_at < now))
     if filters.overdue:
         found.append(Operation.deadline_at < now)
-    if filters.assigned_to == UNASSIGNED:
-        found.append(Operation.assigned_to.is_(None))
-    elif filters.assigned_to:
-        found.append(Operation.assigned_to == filters.assigned_to)
     if filters.query:
         ids = matching(filters.query, within=found).subquery("matches")
         return [Operation.id.in_(select(ids.c.id))]
@@ -231,7 +224,7 @@ def _groups(filters: OperationFilter, scopes: tuple[Scope, ...], now: Moment) ->
     return (
         select(*columns, func.count().label("size"))
         .where(IS_OPEN, *conditions(filters, scopes=scopes, now=now))
-        .group_by(*columns)
+        .group_by(*grouped(columns))
         .order_by(func.count().desc(), *columns)
         .limit(MAX_GROUPS)
     )
@@ -240,33 +233,46 @@ def _groups(filters: OperationFilter, scopes: tuple[Scope, ...], now: Moment) ->
 @lru_cache(maxsize=500)
 def _choices(scopes: tuple[Scope, ...]) -> Select[*tuple[Any, ...]]:
     columns = (Operation.type, Operation.tenant, Operation.destination)
-    return select(*columns).where(IS_OPEN, in_scope(scopes)).group_by(*columns)
+    return select(*columns).where(open_in_scope(scopes)).group_by(*grouped(columns))
+
+
+def _visible(filters: OperationFilter, scopes: Sequence[Scope]) -> ColumnElement[bool]:
+    if filters.only_open:
+        return open_in_scope(scopes)
+    if filters.query:
+        return in_scope(scopes, tenant=narrowing(Operation.tenant), type=narrowing(Operation.type))
+    return in_scope(scopes)
 
 
 def _among(filters: OperationFilter) -> list[ColumnElement[bool]]:
-    found: list[ColumnElement[bool]] = []
-    for column, values in (
+    # What is searched for has an index of its own, and so has open work.
+    narrow = narrowing if filters.only_open or filters.query else _by_its_index
+    required: tuple[tuple[InstrumentedAttribute[str], frozenset[str]], ...] = (
         (Operation.state, frozenset(state.value for state in filters.states)),
         (Operation.type, filters.types),
         (Operation.tenant, filters.tenants),
         (Operation.destination, filters.destinations),
-    ):
-        if values:
-            found.append(column.in_(sorted(values)))
-    optional = (
+    )
+    optional: tuple[tuple[InstrumentedAttribute[str | None], frozenset[str]], ...] = (
         (Operation.verdict, filters.verdicts),
         (Operation.cause, filters.causes),
         (Operation.currency, filters.currencies),
     )
-    for maybe, values in optional:
-        if values:
-            found.append(_among_or_none(maybe, values))
+    found: list[ColumnElement[bool]] = [narrow(column).in_(sorted(values)) for column, values in required if values]
+    found += [_among_or_none(narrow(maybe), values) for maybe, values in optional if values]
     if filters.whys:
         found.append(any_why(filters.whys))
+    if filters.assigned_to:
+        holder = narrow(Operation.assigned_to)
+        found.append(holder.is_(None) if filters.assigned_to == UNASSIGNED else holder == filters.assigned_to)
     return found
 
 
-def _among_or_none(column: InstrumentedAttribute[str | None], values: frozenset[str]) -> ColumnElement[bool]:
+def _by_its_index(column: InstrumentedAttribute[Any]) -> ColumnElement[Any]:
+    return column.expression
+
+
+def _among_or_none(column: ColumnElement[Any], values: frozenset[str]) -> ColumnElement[bool]:
     """A condition that an index can follow: an OR only where both a value and `none` are asked for."""
     known = sorted(values - {NONE})
     if not known:
@@ -275,11 +281,12 @@ def _among_or_none(column: InstrumentedAttribute[str | None], values: frozenset[
 
 
 def _times(filters: OperationFilter, *, now: Moment) -> list[ColumnElement[bool]]:
+    created = narrowing(Operation.created_at) if filters.query else Operation.created_at
     found = _ages(filters, now=now) if isinstance(now, datetime) else []
     if filters.created_from:
-        found.append(Operation.created_at >= filters.created_from)
+        found.append(created >= filters.created_from)
     if filters.created_to:
-        found.append(Operation.created_at < filters.created_to)
+        found.append(created < filters.created_to)
     if filters.confirmed_from:
         found.append(Operation.confirmed_at >= filters.confirmed_from)
     if filters.confirmed_to:

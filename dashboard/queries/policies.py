@@ -8,17 +8,16 @@ from sqlalchemy.orm import Session
 
 from dashboard.domain.permissions import Scope
 from dashboard.models import Operation, PolicyVersion
-from dashboard.queries.operations import IS_OPEN
-from dashboard.queries.scoping import in_scope
+from dashboard.queries.open_rows import grouped, open_in_scope
 
 
 def open_by_type(session: Session, *, scopes: Sequence[Scope]) -> Mapping[str, int]:
     """How many operations of each type are open within the grants."""
     counted = (
         select(Operation.type, func.count())
-        .where(IS_OPEN, in_scope(scopes))
-        .group_by(Operation.type)
-        .order_by(Operation.type)
+        .where(open_in_scope(scopes))
+        .group_by(*grouped([Operation.type]))
+        .order_by(*grouped([Operation.type]))
     )
     return {row[0]: row[1] for row in session.execute(counted)}
 

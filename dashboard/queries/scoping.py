@@ -4,12 +4,36 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, false, or_, true
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 
 from dashboard.domain.permissions import Scope
 from dashboard.models import Operation
 
-Column = InstrumentedAttribute[Any]
+Column = InstrumentedAttribute[Any] | ColumnElement[Any]
+
+
+class narrowing(FunctionElement[Any]):  # noqa: N801 - it is written like a function of SQL
+    """A column that only narrows what another index has found; on engines with statistics the column itself."""
+
+    inherit_cache = True
+
+    def __init__(self, column: InstrumentedAttribute[Any]) -> None:
+        super().__init__(column)
+        self.type = column.type
+
+
+@compiles(narrowing)
+def _as_it_is(element: narrowing, compiler: SQLCompiler, **options: Any) -> str:
+    return compiler.process(element.clauses, **options)
+
+
+@compiles(narrowing, "sqlite")
+def _hidden(element: narrowing, compiler: SQLCompiler, **options: Any) -> str:
+    # https://www.sqlite.org/optoverview.html#disqualifying_where_clause_terms_using_unary_
+    return f"+{compiler.process(element.clauses, **options)}"
 
 
 def in_scope(

@@ -14,8 +14,7 @@ from dashboard.models import Operation
 from dashboard.queries import bulk, proposals
 from dashboard.queries.alerts import counted_firing
 from dashboard.queries.moments import NOW, Moment
-from dashboard.queries.operations import IS_OPEN
-from dashboard.queries.scoping import in_scope
+from dashboard.queries.open_rows import open_in_scope
 
 # A page counts no further: beyond it only the list says how many there are.
 CAP = 1_000
@@ -51,6 +50,6 @@ def _statement(kind: ActorKind, id: str, grants: tuple[Grant, ...]) -> Select[*t
 def _exceptions(actor: Actor, *, now: Moment) -> Select[int]:
     one: ColumnElement[int] = literal_column("1")
     needs_person = (Operation.state == State.MANUAL_REVIEW.value) | (Operation.deadline_at < now)
-    visible = in_scope(scopes(actor.grants, Permission.BROWSE))
-    some = select(one).select_from(Operation).where(IS_OPEN, needs_person, visible).limit(CAP)
+    visible = open_in_scope(scopes(actor.grants, Permission.BROWSE))
+    some = select(one).select_from(Operation).where(visible, needs_person).limit(CAP)
     return select(func.count()).select_from(some.subquery())
