@@ -34,6 +34,11 @@ def is_watching(policies: Policies) -> bool:
     return any(every)
 
 
+def is_telling(policies: Policies) -> bool:
+    """Tell whether anybody is told of alerts."""
+    return policies.alerts.webhook is not None or bool(policies.alerts.mail)
+
+
 def _notes(evaluation: AlertEvaluation | None, policies: Policies, now: datetime) -> Iterator[Note]:
     if not is_watching(policies):
         yield Note(
@@ -50,6 +55,6 @@ def _notes(evaluation: AlertEvaluation | None, policies: Policies, now: datetime
     if evaluation and evaluation.unreadable:
         text = gettext("Their alerts stay as they were: %(names)s.", names=visible(evaluation.unreadable))
         yield Note(gettext("Some figures could not be read"), text, "warn")
-    if policies.alerts.webhook is None and not policies.alerts.mail:
+    if not is_telling(policies):
         text = gettext("The policy file names neither a webhook nor mail: alerts are seen here and nowhere else.")
         yield Note(gettext("Nobody is told of alerts"), text, "info")

@@ -11,7 +11,7 @@ from dashboard.edge.filters import parse_position
 from dashboard.queries import alerts as queries
 from dashboard.queries.alerts import MOST, SeenAlert
 from dashboard.web.alert_cards import card_of, rule_name, subject_name
-from dashboard.web.alert_standing import notes_of
+from dashboard.web.alert_standing import is_telling, notes_of
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.lists import paged
 
@@ -45,6 +45,7 @@ def index() -> str:
             for each in silences
         ],
         now=now,
+        tells=is_telling(policies()),
         notes=notes_of(evaluation, policies=policies(), now=now),
         evaluated_at=evaluation.evaluated_at if evaluation else None,
         sees_nothing=seen.is_empty,

@@ -54,6 +54,9 @@ def paths(database: Database) -> list[str]:
         f"/operations/{masked}/reveal",
         "/actions",
         "/bulk",
+        "/alerts",
+        "/alerts/silence",
+        "/alerts/silence?subject=charge_order",
         "/idempotency",
         "/idempotency?stuck=late",
         f"/idempotency/{record}",
@@ -76,6 +79,8 @@ def paths(database: Database) -> list[str]:
 
 
 ADMIN_PATHS = [
+    "/alerts",
+    "/audit",
     "/admin/users",
     "/admin/users?q=nobody-like-this",
     "/admin/users/new",
