@@ -136,7 +136,7 @@ def _destination(name: str, table: DestinationTable, environment: Environment) -
 
 
 def _alert_webhook(table: WebhookTable, environment: Environment) -> Destination:
-    own = {"timeout": table.timeout} if table.timeout else {}
+    own: dict[str, Any] = {"timeout": table.timeout} if table.timeout else {}
     address = text_of(table.url, environment)
     return Destination("alerts", base_url=address, auth=_auth(table.auth), allow_private=table.allow_private, **own)
 
