@@ -58,6 +58,7 @@ def test_a_type_is_explained(sign_in: SignIn) -> None:
     page = text_of(sign_in("manager").page("/policies/charge"))
     for words in (
         "One payment of the order's amount exists.",
+        "More than 5 operations need a person, for 10 min.",
         "GET /payments?reference={operation_id} at card",
         "It is checked 30 s after sending",
         "It is sent again while attempts are left",
