@@ -18,10 +18,12 @@ from dashboard.queries.open_rows import open_in_scope
 
 # A page counts no further: beyond it only the list says how many there are.
 CAP = 1_000
+# Each of these is compared with the silences.
+ALERTS_CAP = 100
 
 
 class Waiting(NamedTuple):
-    """Alerts that fire, operations that need a person (at most 1,000 are counted), and what waits for this one."""
+    """Alerts that fire (at most 100), operations that need a person (at most 1,000), and what waits for this one."""
 
     alerts: int
     exceptions: int
@@ -39,7 +41,7 @@ def waiting(session: Session, actor: Actor, *, now: datetime) -> Waiting:
 def _statement(kind: ActorKind, id: str, grants: tuple[Grant, ...]) -> Select[*tuple[int, ...]]:  # noqa: A002
     actor = Actor(kind, id, grants)
     counted = (
-        counted_firing(sight=sight(grants), now=NOW, most=CAP),
+        counted_firing(sight=sight(grants), now=NOW, most=ALERTS_CAP),
         _exceptions(actor, now=NOW),
         proposals.counted_waiting(actor, now=NOW),
         bulk.counted_waiting(scopes=scopes(grants, Permission.APPROVE), person=id),

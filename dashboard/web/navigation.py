@@ -8,7 +8,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from dashboard.domain.alerting import sight
 from dashboard.domain.permissions import Permission, holds
-from dashboard.queries.waiting import CAP, waiting
+from dashboard.queries.waiting import ALERTS_CAP, CAP, waiting
 from dashboard.services.users import Person
 from dashboard.web import context
 
@@ -76,7 +76,12 @@ def _counts() -> Mapping[str, str]:
         current_app.logger.warning("what waits for a person was not counted", exc_info=True)
         return {}
     counts = {ALERTS: found.alerts, "/exceptions": found.exceptions, "/actions": found.proposals, "/bulk": found.plans}
-    return {path: f"{CAP - 1}+" if count >= CAP else str(count) for path, count in counts.items() if count}
+    caps = {ALERTS: ALERTS_CAP}
+    return {path: _capped(count, caps.get(path, CAP)) for path, count in counts.items() if count}
+
+
+def _capped(count: int, cap: int) -> str:
+    return f"{cap - 1}+" if count >= cap else str(count)
 
 
 def _may(person: Person | None, permission: Permission) -> bool:

@@ -123,6 +123,13 @@ def test_silenced_pending_and_past_alerts_ring_no_bell(database: Database) -> No
     assert banner(browser.page("/account")) is None
 
 
+@pytest.mark.parametrize(("number", "told"), [(99, "99"), (100, "99+"), (150, "99+")])
+def test_the_banner_counts_up_to_99(database: Database, number: int, told: str) -> None:
+    add_alerts(database, *({"subject": f"type_{each}"} for each in range(number)))
+    page = browser_on(database).page("/account")
+    assert banner(page) == f"Alerts that fire: {told} See what to do"
+
+
 @pytest.mark.parametrize("ending", ["ended_at", "ends_at"])
 def test_a_silence_that_is_over_silences_nothing(sqlite_database: Database, ending: str) -> None:
     add_alerts(sqlite_database, {})
