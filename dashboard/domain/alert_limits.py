@@ -60,8 +60,10 @@ class Proof:
 
 
 def open_breaches(policies: Policies, figures: Iterable[OpenFigures], *, now: datetime) -> Iterator[Breach]:
-    """Accumulation, age and missed deadlines of each type."""
+    """Accumulation, age and missed deadlines of each type; rows without a type are of none."""
     for each in figures:
+        if each.type == INSTALLATION:
+            continue
         limits = policies.of(each.type).alerts
         values = {
             Rule.ACCUMULATION: Decimal(each.exceptions),
@@ -76,7 +78,7 @@ def open_breaches(policies: Policies, figures: Iterable[OpenFigures], *, now: da
 def divergence_breaches(policies: Policies, verdicts: Mapping[str, Mapping[str, int]]) -> Iterator[Breach]:
     """The share of divergent verdicts of each type; words of a host that are no verdicts count for nothing."""
     for name, counted in verdicts.items():
-        limit = policies.of(name).alerts.get(Rule.DIVERGENCE)
+        limit = policies.of(name).alerts.get(Rule.DIVERGENCE) if name != INSTALLATION else None
         judged = sum(counted.get(verdict.value, 0) for verdict in Verdict)
         if limit is None or judged <= 0 or judged < limit.minimum:
             continue

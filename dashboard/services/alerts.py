@@ -94,9 +94,9 @@ def _locked(session: Session) -> AlertEvaluation | None:
 
 def _advance(session: Session, looked: Looked, policies: Policies) -> Sequence[Alert]:
     """Take each alert to where it is now, and give those that are not over."""
-    known: dict[_Key, Alert] = {
-        (Rule(alert.rule), alert.subject): alert for alert in session.scalars(select(Alert).where(_IS_OPEN))
-    }
+    # A newer release, which is being rolled out beside this one, may have rules that are unknown here.
+    mine = select(Alert).where(_IS_OPEN, Alert.rule.in_([rule.value for rule in Rule]))
+    known: dict[_Key, Alert] = {(Rule(alert.rule), alert.subject): alert for alert in session.scalars(mine)}
     breaches: dict[_Key, Breach] = {(breach.rule, breach.subject): breach for breach in looked.breaches}
     left: list[Alert] = []
     for key in sorted({*known, *breaches}):

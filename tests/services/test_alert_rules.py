@@ -88,6 +88,15 @@ def test_a_share_at_the_limit_is_within_it(database: Database) -> None:
     assert breaches(watch) == ()
 
 
+def test_odd_rows_are_no_alerts(database: Database) -> None:
+    limits = ("accumulation = { above = 0 }", "age = { above = '1s' }", "divergence = { above = '0', minimum = 1 }")
+    text = "\n".join(("[defaults.alerts]", *limits))
+    watch = watching(database, text)
+    watch.operations(type="", verdict="divergent", created_at=NOW - HOUR)
+    watch.operations(state="pending", created_at=NOW + HOUR, deadline_at=NOW + 2 * HOUR, verdict="correct")
+    assert breaches(watch) == ()
+
+
 def test_counters_that_are_not_whole_say_nothing(database: Database) -> None:
     watch = watching(database, "[types.charge_order.alerts]\ndivergence = { above = '0.1', minimum = 1 }")
     watch.operations(1, created_at=NOW, verdict="divergent")

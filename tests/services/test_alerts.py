@@ -257,3 +257,10 @@ def test_a_row_of_the_evaluation_that_is_lost_is_made_anew(watch: Watch) -> None
     transact(watch.database, lambda session: session.execute(text("DELETE FROM alert_evaluations")))
     assert watch.look() is not None
     assert [row.id for row in watch.rows(AlertEvaluation)] == [1]
+
+
+def test_a_rule_of_a_newer_release_is_left_alone(watch: Watch) -> None:
+    fire(watch)
+    transact(watch.database, lambda session: session.execute(update(Alert).values(rule="heartbeat")))
+    watch.look(HOUR)
+    assert watch.states() == [("heartbeat", "charge_order", "firing"), (*ROW, "pending")]
