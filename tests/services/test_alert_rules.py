@@ -11,7 +11,7 @@ from dashboard.db import Database, transact
 from dashboard.domain.alert_words import in_english, rows_path, what_is_wrong, what_to_do
 from dashboard.domain.alerting import Breach
 from dashboard.models import AuditCheck, AuditEntry, AwaySink, Heartbeat, RollupState
-from dashboard.services import alert_looks, heartbeats
+from dashboard.services import alert_looks
 from tests import factories
 from tests.services.watching import HOUR, MINUTE, Watch, watching
 
@@ -136,20 +136,6 @@ def test_what_was_never_looked_at_is_due_after_its_window(database: Database) ->
     assert breaches(watch) == ()
     watch.now += 2 * MINUTE
     assert breach(watch).figure == 16 * 60
-
-
-def test_a_pass_of_the_reconciler_is_noted_once_a_minute(database: Database) -> None:
-    heartbeats.beat(database, "reconciler")
-    (first,) = beats(database)
-    heartbeats.beat(database, "reconciler")
-    assert beats(database) == [first]
-    transact(database, lambda session: session.execute(update(Heartbeat).values(at=first - HOUR)))
-    heartbeats.beat(database, "reconciler")
-    assert beats(database)[0] >= first
-
-
-def beats(database: Database) -> list[Any]:
-    return transact(database, lambda session: [row.at for row in session.query(Heartbeat)])
 
 
 RELAY = "[alerts]\nrelay = { after = '15m' }\n[sinks.polled]\nkind = 'table'\n"
