@@ -205,11 +205,11 @@ LABELS: Mapping[str, Mapping[str, LazyString]] = {
         "over_7d": lazy_gettext("> 7 d"),
     },
     "age_windows": {
-        "under_1": lazy_gettext("Below 1 window"),
-        "1_to_2": lazy_gettext("1\N{EN DASH}2 windows"),
-        "2_to_4": lazy_gettext("2\N{EN DASH}4 windows"),
-        "4_to_8": lazy_gettext("4\N{EN DASH}8 windows"),
-        "over_8": lazy_gettext("8 windows or more"),
+        "under_1": lazy_gettext("< 1"),
+        "1_to_2": lazy_gettext("1\N{EN DASH}2"),
+        "2_to_4": lazy_gettext("2\N{EN DASH}4"),
+        "4_to_8": lazy_gettext("4\N{EN DASH}8"),
+        "over_8": lazy_gettext("\N{GREATER-THAN OR EQUAL TO} 8"),
     },
     "role": {
         "support": lazy_gettext("Support"),
