@@ -135,12 +135,12 @@ def what_is_wrong(breach: Breach) -> Said:
     }
     if breach.sample is not None:
         values["sample"] = breach.sample
-    return Said(WRONG[breach.rule, breach.cause], values)
+    return Said(_text(WRONG, breach), values)
 
 
 def what_to_do(breach: Breach) -> str:
     """Say what a person can do about it, in the English of the catalogues."""
-    return TO_DO[breach.rule, breach.cause]
+    return _text(TO_DO, breach)
 
 
 def rows_path(breach: Breach, *, now: datetime) -> str:
@@ -171,6 +171,12 @@ def english_duration(length: timedelta) -> str:
         if count:
             parts.append(f"{count} {name}")
     return " ".join(parts[:2]) or "0 s"
+
+
+def _text(texts: Mapping[tuple[Rule, str], str], breach: Breach) -> str:
+    """The text for its cause; for one that only a newer release knows, the first of its rule."""
+    others = (text for (rule, _), text in texts.items() if rule is breach.rule)
+    return texts.get((breach.rule, breach.cause)) or next(others)
 
 
 def _value(rule: Rule, number: Decimal) -> Value:

@@ -52,7 +52,7 @@ class Numbers:
 def numbers(session: Session, *, sight: Sight) -> Numbers:
     """Count what is not resolved; one query."""
     silenced = _silenced(clock_column(session)).label("silenced")
-    each = select(Alert.state, silenced).where(_IS_OPEN, within(sight)).subquery()
+    each = select(Alert.state, silenced).where(_IS_OPEN, _shown(sight)).subquery()
     rows = session.execute(select(each.c.state, each.c.silenced, func.count()).group_by(each.c.state, each.c.silenced))
     found = {(state, bool(is_silenced)): size for state, is_silenced, size in rows}
     return Numbers(
@@ -65,7 +65,7 @@ def numbers(session: Session, *, sight: Sight) -> Numbers:
 def counted_firing(*, sight: Sight, now: Moment, most: int) -> Select[int]:
     """Counts the alerts that fire and are not silenced, at most so many: part of the one statement of every page."""
     one: ColumnElement[int] = literal_column("1")
-    firing = select(one).select_from(Alert).where(_IS_OPEN, Alert.state == AlertState.FIRING.value, within(sight))
+    firing = select(one).select_from(Alert).where(_IS_OPEN, Alert.state == AlertState.FIRING.value, _shown(sight))
     return select(func.count()).select_from(firing.where(~_silenced(now)).limit(most).subquery())
 
 
@@ -80,7 +80,7 @@ def open_alerts(session: Session, *, sight: Sight, limit: int = MOST) -> Sequenc
     """What fires, then what may come to, each the longest breached first, at most `limit`; two queries."""
     rows = session.scalars(
         select(Alert)
-        .where(_IS_OPEN, within(sight))
+        .where(_IS_OPEN, _shown(sight))
         .order_by((Alert.state == AlertState.FIRING.value).desc(), Alert.since, Alert.id)
         .limit(limit)
     ).all()
@@ -90,7 +90,7 @@ def open_alerts(session: Session, *, sight: Sight, limit: int = MOST) -> Sequenc
 def resolved_alerts(session: Session, *, sight: Sight, position: Position) -> Page:
     """What is over, the latest end first: a page whose rows are alerts, as `row.Alert`, with `key` and `number`."""
     chosen: Select[*tuple[Any, ...]] = select(Alert, Alert.resolved_at.label("key"), Alert.id.label("number")).where(
-        Alert.state == AlertState.RESOLVED.value, within(sight)
+        Alert.state == AlertState.RESOLVED.value, _shown(sight)
     )
     wide = keyset.narrow(chosen, sort=_RESOLVED, position=position)
     return keyset.fetch(session, wide, sort=_RESOLVED, position=position)
@@ -98,7 +98,7 @@ def resolved_alerts(session: Session, *, sight: Sight, position: Position) -> Pa
 
 def get_alert(session: Session, number: int, *, sight: Sight) -> SeenAlert:
     """One alert, whatever its state; NotFoundError where there is none or the person may not see it."""
-    alert = session.scalar(select(Alert).where(Alert.id == number, within(sight)))
+    alert = session.scalar(select(Alert).where(Alert.id == number, _shown(sight)))
     if alert is None:
         raise NotFoundError(alert=number)
     [seen] = with_silences(session, [alert])
@@ -141,8 +141,13 @@ def evaluation(session: Session) -> AlertEvaluation | None:
 def subjects(session: Session, *, sight: Sight, limit: int = MOST) -> Sequence[str]:
     """The subjects that have an alert that is not resolved, in order: what a form offers to silence."""
     return session.scalars(
-        select(Alert.subject).where(_IS_OPEN, within(sight)).distinct().order_by(Alert.subject).limit(limit)
+        select(Alert.subject).where(_IS_OPEN, _shown(sight)).distinct().order_by(Alert.subject).limit(limit)
     ).all()
+
+
+def _shown(sight: Sight) -> ColumnElement[bool]:
+    """Alerts in sight, without those of a newer release that runs beside this one and has words for them."""
+    return and_(within(sight), Alert.rule.in_(list(Rule)))
 
 
 def within(sight: Sight, *, subject: InstrumentedAttribute[str] = Alert.subject) -> ColumnElement[bool]:

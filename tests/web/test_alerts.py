@@ -190,6 +190,14 @@ def test_an_alert_back_within_its_limit_says_when_it_is_over(sqlite_database: Da
     assert "; back within it, over in 5 minutes if it stays so" in content(browser_on(sqlite_database).page("/alerts"))
 
 
+def test_what_a_newer_release_wrote_breaks_no_page(sqlite_database: Database) -> None:
+    relay = {"rule": "relay", "subject": "", "cause": "newer", "about": "hook"}
+    add_alerts(sqlite_database, {"rule": "newer"}, {"rule": "newer", "state": "resolved"}, relay)
+    browser = browser_on(sqlite_database)
+    assert shown(browser.page("/alerts")) == [("relay", "")]
+    assert banner(browser.page("/account")) == "Alerts that fire: 1 See what to do"
+
+
 def test_what_is_over_comes_in_pages(database: Database) -> None:
     add_alerts(database, *({"state": "resolved", "since": now() - each * HOUR} for each in range(2, 9)))
     browser, following, found = browser_on(database), "/alerts?limit=3", list[str]()
