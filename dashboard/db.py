@@ -5,7 +5,6 @@ whole, when the engine asks for that (deadlock, serialization failure, busy). A 
 `reading(database)`, which never commits.
 """
 
-import json
 import random
 import sqlite3
 import time
@@ -13,18 +12,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property, partial
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, Engine, String, Text, create_engine, event, make_url, text
+from sqlalchemy import Engine, String, Text, text
 from sqlalchemy.dialects import mysql, postgresql
-from sqlalchemy.engine import URL, Dialect
+from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 from sqlalchemy.types import JSON, DateTime, TypeDecorator, TypeEngine
 
 from dashboard.domain.text import check_text
+from dashboard.engines import engine_for, normalise_url
 
 T = TypeVar("T")
 
@@ -38,7 +38,6 @@ CLOCKS = {
     # In the form in which timestamps are stored there.
     "sqlite": "strftime('%Y-%m-%d %H:%M:%f000', 'now')",
 }
-BUSY_TIMEOUT_MS = 5000
 
 _open_units: ContextVar[int] = ContextVar("open_units", default=0)
 
@@ -122,7 +121,15 @@ class Database:
 
     def __init__(self, url: str, *, pool_size: int = 5, statement_timeout_seconds: int | None = None) -> None:
         self.url = normalise_url(url)
-        self.engine = _create_engine(self.url, pool_size=pool_size, timeout=statement_timeout_seconds)
+        self._make = partial(engine_for, self.url, pool_size=pool_size, timeout=statement_timeout_seconds)
+        self.engine = self._make()
+
+    @cached_property
+    def pages(self) -> Engine:
+        """The engine that pages read by, with connections of its own that can write nothing; SQLite needs none."""
+        if self.dialect == "sqlite":
+            return self.engine
+        return self._make(only_reads=True)
 
     @property
     def dialect(self) -> str:
@@ -132,17 +139,8 @@ class Database:
     def dispose(self) -> None:
         """Close all pooled connections."""
         self.engine.dispose()
-
-
-def normalise_url(url: str) -> URL:
-    """The URL with the one driver we use for its engine (psycopg, PyMySQL, sqlite3)."""
-    parsed = make_url(url)
-    name = parsed.get_backend_name()
-    if name in {"mysql", "mariadb"}:
-        return parsed.set(drivername="mysql+pymysql").update_query_dict({"charset": "utf8mb4"})
-    if name in {"postgresql", "postgres"}:
-        return parsed.set(drivername="postgresql+psycopg")
-    return parsed.set(drivername="sqlite")
+        if "pages" in self.__dict__:
+            self.pages.dispose()
 
 
 @contextmanager
@@ -178,6 +176,16 @@ def reading(database: Database) -> Iterator[Session]:
     if database.dialect == "postgresql":
         options["postgresql_readonly"] = True
     with _counted(), Session(database.engine.execution_options(**options)) as session:
+        yield session
+
+
+@contextmanager
+def browsing(database: Database) -> Iterator[Session]:
+    """A session for pages: read-only, and on servers each statement by itself.
+
+    At READ COMMITTED a transaction shows no more than that, and to begin and end it takes two answers of the server.
+    """
+    with _counted(), Session(database.pages.execution_options(begin="DEFERRED")) as session:
         yield session
 
 
@@ -238,63 +246,3 @@ def clock_column(session: Session) -> sa.ColumnElement[datetime]:
 @cache
 def _clock_column(dialect: str) -> sa.ColumnElement[datetime]:
     return sa.type_coerce(sa.literal_column(CLOCKS[dialect]), UTCDateTime)
-
-
-def _create_engine(url: URL, *, pool_size: int, timeout: int | None) -> Engine:
-    options: dict[str, Any] = {
-        "json_serializer": _compact_json,
-        # An error is logged with its statement, and the values may be a customer's.
-        "hide_parameters": True,
-        "pool_pre_ping": url.get_backend_name() != "sqlite",
-        "pool_size": pool_size,
-        "max_overflow": pool_size,
-    }
-    if url.get_backend_name() != "sqlite":
-        options["isolation_level"] = "READ COMMITTED"
-    engine = create_engine(url, **options)
-    if url.get_backend_name() == "sqlite":
-        event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-    elif timeout:
-        event.listen(engine, "connect", _limit_statements(engine.dialect.name, timeout))
-    return engine
-
-
-def _compact_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    connection.isolation_level = None
-    for pragma in (
-        f"busy_timeout={BUSY_TIMEOUT_MS}",
-        "journal_mode=WAL",
-        "synchronous=FULL",
-        "foreign_keys=ON",
-        "recursive_triggers=ON",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    mode = connection.get_execution_options().get("begin", "IMMEDIATE")
-    connection.exec_driver_sql(f"BEGIN {mode}")
-
-
-def _limit_statements(dialect: str, seconds: int) -> Callable[[Any, object], None]:
-    def limit(connection: Any, _record: object) -> None:
-        version = connection.get_server_info() if dialect == "mysql" else ""
-        with connection.cursor() as cursor:
-            cursor.execute(statement_limit(dialect, seconds, version=version))
-        connection.commit()
-
-    return limit
-
-
-def statement_limit(dialect: str, seconds: int, *, version: str) -> str:
-    """The statement that ends what takes longer; MySQL and MariaDB, told apart by `version`, name it differently."""
-    if dialect == "postgresql":
-        return f"SET statement_timeout = '{seconds}s'"
-    if "MariaDB" in version:
-        return f"SET SESSION max_statement_time = {seconds}"
-    return f"SET SESSION max_execution_time = {seconds * 1000}"

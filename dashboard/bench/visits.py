@@ -69,13 +69,16 @@ class Overheard:
 def overhearing(database: Database) -> Iterator[Overheard]:
     """Note each statement for the length of a block."""
     heard = Overheard()
-    event.listen(database.engine, "before_cursor_execute", heard.before)
-    event.listen(database.engine, "after_cursor_execute", heard.after)
+    engines = {database.engine, database.pages}
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", heard.before)
+        event.listen(engine, "after_cursor_execute", heard.after)
     try:
         yield heard
     finally:
-        event.remove(database.engine, "before_cursor_execute", heard.before)
-        event.remove(database.engine, "after_cursor_execute", heard.after)
+        for engine in engines:
+            event.remove(engine, "before_cursor_execute", heard.before)
+            event.remove(engine, "after_cursor_execute", heard.after)
 
 
 def application(database: Database, *, policies: Path) -> Flask:

@@ -11,7 +11,7 @@ from flask import Flask, current_app, g
 from sqlalchemy.orm import Session
 
 from dashboard.config import Settings
-from dashboard.db import Database, reading, transact
+from dashboard.db import Database, browsing, transact
 from dashboard.domain.permissions import Actor, Permission
 from dashboard.services.policies import Policies
 
@@ -41,7 +41,7 @@ def policies() -> Policies:
 
 def read() -> AbstractContextManager[Session]:
     """Open a session for reading."""
-    return reading(database())
+    return browsing(database())
 
 
 def write(unit: Callable[[Session], T]) -> T:

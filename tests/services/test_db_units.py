@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, ProgrammingError
 from sqlalchemy.orm import Session
 
-from dashboard.db import ATTEMPTS, Database, is_retryable, reading, statement_limit, transact
+from dashboard.db import ATTEMPTS, Database, is_retryable, reading, transact
+from dashboard.engines import statement_limit
 from dashboard.models import Operation
 from tests import factories
 

@@ -134,6 +134,9 @@ def statements(database: Database) -> Iterator[list[str]]:
     def note(_connection: Any, _cursor: Any, statement: str, *_others: Any) -> None:
         seen.append(statement)
 
-    sa.event.listen(database.engine, "before_cursor_execute", note)
+    engines = {database.engine, database.pages}
+    for engine in engines:
+        sa.event.listen(engine, "before_cursor_execute", note)
     yield seen
-    sa.event.remove(database.engine, "before_cursor_execute", note)
+    for engine in engines:
+        sa.event.remove(engine, "before_cursor_execute", note)

@@ -21,9 +21,9 @@ from sqlalchemy.pool import NullPool
 
 from dashboard.adapters.expressions import ExactNumber
 from dashboard.adapters.probes.reading import MAX_CANDIDATES, read_answer
-from dashboard.db import normalise_url
 from dashboard.domain.answers import Answer, Question, failure
 from dashboard.domain.policy import Destination, ProbeRule
+from dashboard.engines import normalise_url
 
 ROWS = "rows"
 SQLITE_STEPS_BETWEEN_LOOKS = 10_000
