@@ -43,6 +43,7 @@ lock: $(VENV)/npm ## pin the dependencies anew (newer releases: make lock UPGRAD
 	$(COMPILE) $(UPGRADE) pyproject.toml --output-file requirements/runtime.txt
 	$(COMPILE) $(UPGRADE) pyproject.toml --group dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
 	$(COMPILE) $(UPGRADE) --group node --output-file requirements/node.txt
+	$(COMPILE) $(UPGRADE) --group bench-peers --output-file requirements/bench-peers.txt
 	$(BIN)/python tools/build_assets.py --lock
 
 wheel: setup ## build dist/*.whl, which carries templates, assets and migrations

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dashboard.bench.measuring import OK, Measured, Run
 from dashboard.bench.pages import FIGURES
 
+ANCHOR = "Flask-Admin"
 FLOOR_PAGE = "operations, first page"
 MOST_TIMES, MOST_TIMES_OF_FIGURES, MOST_GROWTH, LEAST_FASTER = 2.0, 12.0, 1.3, 10.0
 
@@ -39,19 +40,22 @@ def _pages(run: Run, smaller: Run | None) -> Iterator[str]:
         cells = [page.name, str(page.statements), f"{page.sql:.2f}", f"{page.page:.2f}", f"{page.cpu:.2f}"]
         cells += [f"{page.floor:.2f}", f"{page.times:.2f}", narrow]
         if smaller:
-            before = smaller.page(page.name)
-            cells.append(f"{page.page / before.page:.2f}" if before else "-")
+            cells.append(f"{_growth(page, smaller):.2f}" if smaller.page(page.name) else "-")
         yield f"| {' | '.join(cells)} |"
 
 
 def _peers(run: Run) -> Iterator[str]:
     if not run.peers:
         return
-    yield "| the same table in | page | ms | ours | times faster |"
+    for peer in run.peers:
+        if "missing" in peer:
+            yield f"{peer['name']} is not there and was skipped: {peer['missing']}."
+            yield ""
+    yield "| the same table in | page | ms | ours | times as long |"
     yield "|---|---|---|---|---|"
     for peer in run.peers:
-        ours = run.page(peer["ours"])
-        if ours:
+        ours = run.page(peer.get("page", ""))
+        if ours and ours.page:
             yield (
                 f"| {peer['name']} {peer['version']} | {peer['page']} | {peer['ms']:.1f} | {ours.page:.2f} "
                 f"| {peer['ms'] / ours.page:.0f} |"
@@ -68,14 +72,23 @@ def _judged(run: Run, smaller: Run | None) -> Iterator[str]:
         figures = [page for page in run.pages if page.kind == FIGURES]
         told = f"figures at most {MOST_TIMES_OF_FIGURES:g} times the floor page ({base.floor:.2f} ms)"
         yield _verdict(told, figures, lambda page: page.page / base.floor, MOST_TIMES_OF_FIGURES)
+    if any("ms" in peer for peer in run.peers):
+        yield _faster(run)
     if smaller:
         known = [page for page in run.pages if smaller.page(page.name)]
         yield _verdict(f"grown at most {MOST_GROWTH:g} times", known, lambda page: _growth(page, smaller), MOST_GROWTH)
 
 
+def _faster(run: Run) -> str:
+    """How the pages stand beside Flask-Admin's."""
+    pairs = [(run.page(peer["page"]), peer["ms"]) for peer in run.peers if peer["name"] == ANCHOR and "ms" in peer]
+    told = [f"{page.name} {ms / page.page:.1f}" for page, ms in pairs if page and page.page]
+    return f"- Times as fast as {ANCHOR} (aim: {LEAST_FASTER:g}): {', '.join(told) or 'nothing measured'}."
+
+
 def _growth(page: Measured, smaller: Run) -> float:
     before = smaller.page(page.name)
-    return page.page / before.page if before else 1.0
+    return page.page / before.page if before and before.page else 0.0
 
 
 def _verdict(told: str, pages: Sequence[Measured], of: Callable[[Measured], float], most: float) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.bench import filling, machine, measuring, shop, tables
+from dashboard.bench import filling, machine, measuring, peering, shop, tables
 from dashboard.bench.measuring import Measured, Run
 from dashboard.cli.demo_shop import POLICIES
 from dashboard.cli.errors import FINDINGS
@@ -29,6 +29,7 @@ RESULT = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 @click.option("--repeat", default=measuring.REPEAT, show_default=True, type=click.IntRange(min=1))
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Keep the result in this file, as JSON.")
 @click.option("--against", type=RESULT, help="Say how much each page grew since this result of a smaller size.")
+@click.option("--peers", type=RESULT, help="A Python that has Flask-Admin and SQLAdmin; default: this one.")
 @click.option("--fill-only", is_flag=True, help="Fill the database and measure nothing.")
 @click.pass_context
 def pages(
@@ -40,6 +41,7 @@ def pages(
     repeat: int,
     save: Path | None,
     against: Path | None,
+    peers: Path | None,
     fill_only: bool,
 ) -> None:
     """Fill an empty database with a shop and visit every page, beside the same SQL by hand and a minimal page.
@@ -48,7 +50,8 @@ def pages(
     page failed.
     """
     size = shop.size_of(operations, open=open_, seed=seed)
-    with ready_database(Settings()) as database:
+    settings = Settings()
+    with ready_database(settings) as database:
         _fill(database, size)
         if fill_only:
             return
@@ -61,6 +64,7 @@ def pages(
         command=" ".join(["dashboard", *sys.argv[1:]]),
         filled={"operations": size.operations, "open": size.open, "seed": size.seed},
         pages=found,
+        peers=peering.beside(settings.database_url, python=peers),
     )
     if save:
         measuring.save(run, save)

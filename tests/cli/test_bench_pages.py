@@ -49,6 +49,7 @@ def test_every_page_is_measured(ready: Database, run: Run, tmp_path: Path) -> No
     assert {page["status"] for page in pages.values()} <= {200, 302}
     assert pages["operations, first page"]["statements"] < 10
     assert "| audit, one person |" in ended.out
+    assert "Flask-Admin is not there and was skipped" in ended.out
     again = run("bench", "table", kept, "--against", kept)
     assert f"{len(pages)} of {len(pages)} pages: grown at most 1.3 times." in again.out
 
