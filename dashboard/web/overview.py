@@ -10,7 +10,7 @@ from dashboard.edge.operation_filters import VERDICTS
 from dashboard.queries import figures
 from dashboard.queries.operations import has_any
 from dashboard.web.context import actor, policies, read, signed_in
-from dashboard.web.history import Asked, columns, divergence, highest, ticks_of
+from dashboard.web.history import Asked, columns, divergence, highest, outline, ticks_of
 from dashboard.web.operation_filters import listed
 from dashboard.web.types import of_work
 
@@ -45,7 +45,7 @@ def show() -> str:
         confirmed_days=figures.CONFIRMED_DAYS,
         verdicts=list(VERDICTS),
         month=month,
-        rare=[(fact, found.month[fact], columns(month, fact, found.month[fact])) for fact in RARE],
+        rare=[(fact, found.month[fact], outline(month, found.month[fact])) for fact in RARE],
         divergence=divergence(month, verdicts),
         retries=columns(month, Fact.RETRY, retries),
         retried=retries,
