@@ -21,6 +21,7 @@ from dashboard.domain.alerting import (
 )
 from dashboard.domain.errors import InvalidInputError, NotAllowedError, NotFoundError
 from dashboard.domain.permissions import Actor, Permission
+from dashboard.models import AlertSilence
 from dashboard.queries import alerts as queries
 from dashboard.queries.keyset import LARGEST_NUMBER
 from dashboard.services import silences
@@ -80,8 +81,7 @@ def silence() -> ResponseReturnValue:
         done = silences.silence(database(), actor=actor(), wish=wish, policies=policies())
     except InvalidInputError as error:
         return _page(subject, _typed(problems=by_field(error)), status=422)
-    told = gettext("Silenced until %(when)s. It is looked at all the same.", when=moment_title(done.ends_at))
-    flash(told, "ok")
+    flash(*_told(done))
     return redirect(url_for("alerts.index"), 303)
 
 
@@ -95,6 +95,12 @@ def unsilence() -> ResponseReturnValue:
     silences.unsilence(database(), actor=actor(), number=int(number))
     flash(gettext("The silence has ended. What still fires is told again."), "ok")
     return redirect(url_for("alerts.index"), 303)
+
+
+def _told(silenced: AlertSilence) -> tuple[str, str]:
+    if silenced.ended_at is not None:
+        return gettext("This form had been sent before, and was done then. Nothing was done twice."), "info"
+    return gettext("Silenced until %(when)s. It is looked at all the same.", when=moment_title(silenced.ends_at)), "ok"
 
 
 def _choice() -> ResponseReturnValue:

@@ -152,6 +152,15 @@ def test_a_silence_is_ended_once_and_what_fires_is_back(database: Database) -> N
     assert last_entry(database).action == "alert_unsilence"
 
 
+def test_a_form_that_is_sent_again_after_its_silence_was_ended_silences_nothing(sqlite_database: Database) -> None:
+    browser = operator(sqlite_database)
+    browser.send(PATH, **FORM)
+    browser.send("/alerts/unsilence", silence=silences(sqlite_database)[0].id)
+    assert browser.send(PATH, **FORM).status_code == 303
+    words = content(browser.page("/alerts"))
+    assert ("Nothing was done twice" in words, "Silenced until" in words, "Firing 1" in words) == (True, False, True)
+
+
 @pytest.mark.parametrize(
     ("grant", "status"), [(Grant(Role.SUPPORT), 403), (Grant(Role.MANAGER, "tienda-es"), 404), (Grant(Role.ADMIN), 404)]
 )
