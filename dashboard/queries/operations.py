@@ -28,6 +28,8 @@ from dashboard.queries.scoping import in_scope, narrowing
 NONE = "none"
 UNASSIGNED = "nobody"
 MAX_GROUPS = 12
+REQUIRED = (Operation.state, Operation.type, Operation.tenant, Operation.destination)
+OPTIONAL = (Operation.verdict, Operation.cause, Operation.currency)
 
 # Hosts may write more digits than an import takes; on PostgreSQL a cast to fixed digits fails on them.
 _Amount = Numeric(30, 6).with_variant(Float(), "sqlite").with_variant(Numeric(), "postgresql")
@@ -247,17 +249,9 @@ def _visible(filters: OperationFilter, scopes: Sequence[Scope]) -> ColumnElement
 def _among(filters: OperationFilter) -> list[ColumnElement[bool]]:
     # What is searched for has an index of its own, and so has open work.
     narrow = narrowing if filters.only_open or filters.query else _by_its_index
-    required: tuple[tuple[InstrumentedAttribute[str], frozenset[str]], ...] = (
-        (Operation.state, frozenset(state.value for state in filters.states)),
-        (Operation.type, filters.types),
-        (Operation.tenant, filters.tenants),
-        (Operation.destination, filters.destinations),
-    )
-    optional: tuple[tuple[InstrumentedAttribute[str | None], frozenset[str]], ...] = (
-        (Operation.verdict, filters.verdicts),
-        (Operation.cause, filters.causes),
-        (Operation.currency, filters.currencies),
-    )
+    states = frozenset(state.value for state in filters.states)
+    required = zip(REQUIRED, (states, filters.types, filters.tenants, filters.destinations), strict=True)
+    optional = zip(OPTIONAL, (filters.verdicts, filters.causes, filters.currencies), strict=True)
     found: list[ColumnElement[bool]] = [narrow(column).in_(sorted(values)) for column, values in required if values]
     found += [_among_or_none(narrow(maybe), values) for maybe, values in optional if values]
     if filters.whys:
