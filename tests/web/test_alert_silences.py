@@ -140,6 +140,13 @@ def test_ahead_of_time_one_chooses_among_what_one_may_silence(sqlite_database: D
     }
 
 
+def test_who_may_silence_nothing_is_told_so(sqlite_database: Database) -> None:
+    add_alerts(sqlite_database, {})
+    page = browser_on(sqlite_database, Grant(Role.SUPPORT), Grant(Role.OPERATOR, "tienda-es")).page(PATH)
+    assert "There is nothing for you to silence" in content(page)
+    assert not list(page.iter("option"))
+
+
 def test_a_silence_is_ended_once_and_what_fires_is_back(database: Database) -> None:
     browser, number = operator(database), add_silence(database)
     page = browser.page("/alerts")
