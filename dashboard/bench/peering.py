@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dashboard.bench import shop
-from dashboard.db import normalise_url
+from dashboard.engines import normalise_url
 
 PROGRAM = Path(__file__).with_name("peers.py")
 

@@ -8,7 +8,7 @@ import click
 
 from dashboard.bench import keying, machine, relaying, workers
 from dashboard.bench import scratch as fill
-from dashboard.cli import bench_pages
+from dashboard.cli import bench_pages, bench_rates
 from dashboard.cli.errors import FINDINGS
 from dashboard.cli.progress import shown_progress
 from dashboard.cli.relay import MOST_LANES
@@ -36,6 +36,7 @@ def bench() -> None:
 
 bench.add_command(bench_pages.pages)
 bench.add_command(bench_pages.table)
+bench.add_command(bench_rates.measure)
 
 
 @bench.command()

@@ -3,13 +3,16 @@
 import json
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 
-from dashboard.bench import filling, shop
+from dashboard.bench import filling, rates, shop
 from dashboard.bench.lives import lives
+from dashboard.cli.demo_shop import POLICIES
 from dashboard.db import Database, clock, reading, transact
 from dashboard.models import Operation, OperationEvent, Record
 from dashboard.services import audit_checks, rollup_checks
+from dashboard.services.policies import load_policies
 from tests import factories
 from tests.cli.conftest import Run
 
@@ -54,9 +57,30 @@ def test_every_page_is_measured(ready: Database, run: Run, tmp_path: Path) -> No
     assert f"{len(pages)} of {len(pages)} pages: grown at most 1.3 times." in again.out
 
 
-def test_a_database_in_use_is_refused(ready: Database, run: Run) -> None:
+def test_import_and_audit_log_are_measured_on_an_empty_database(ready: Database, run: Run) -> None:
+    empty = run("bench", "rates", "--entries", "5", "--imported", "30")
+    assert [line.split(":")[0] for line in empty.out.splitlines()] == [
+        "Import, lines",
+        "Audit entries appended, each committed",
+        "Audit entries verified",
+        "Engine",
+        "Machine",
+    ]
+
+
+def test_claims_are_measured_and_taken_back(sqlite_database: Database) -> None:
+    filling.fill(sqlite_database, shop.size_of(2000, open=400), progress=SILENT)
+    before = _states(sqlite_database)
+    rate = rates.claims(sqlite_database, policies=load_policies(POLICIES))
+    assert rate is not None
+    assert rate.count > 5
+    assert _states(sqlite_database) == before
+
+
+@pytest.mark.parametrize("command", [("pages", "--operations", "2000"), ("rates",)])
+def test_a_database_in_use_is_refused(ready: Database, run: Run, command: tuple[str, ...]) -> None:
     transact(ready, factories.operation)
-    ended = run("bench", "pages", "--operations", "2000")
+    ended = run("bench", *command)
     assert (ended.status, ended.out) == (2, "")
     assert "neither empty nor" in ended.err
 
@@ -64,6 +88,11 @@ def test_a_database_in_use_is_refused(ready: Database, run: Run) -> None:
 def test_another_size_is_refused(ready: Database, run: Run) -> None:
     filling.fill(ready, SIZE, progress=SILENT)
     assert run("bench", "pages", "--operations", "3000").status == 2
+
+
+def _states(database: Database) -> list[tuple[object, ...]]:
+    with reading(database) as session:
+        return [tuple(row) for row in session.execute(sa.select(Operation.id, Operation.state, Operation.attempts))]
 
 
 def _parts(database: Database) -> list[tuple[str, ...]]:
