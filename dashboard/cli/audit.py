@@ -32,7 +32,10 @@ PROBLEMS = {
     "anchor_differs": "Entry {seq} is not what the anchor at {detail} says: the log was rewritten at it or before.",
     "anchor_cut": "The log ends before entry {seq}: the end that the anchor at {detail} names was cut off.",
 }
-NOT_KEPT = "This result was not stored: the database did not take it, as from an account that may only read. No screen shows it."
+NOT_KEPT = (
+    "This result was not stored: the database did not take it, as from an account that may only read. "
+    "No screen shows it."
+)
 
 
 @click.group()
