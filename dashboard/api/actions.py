@@ -18,6 +18,7 @@ from dashboard.api.describing import Parameter, describes
 from dashboard.api.once import Reply, around, form_key, once
 from dashboard.api.parameters import PAGE, choice
 from dashboard.api.reading import check_query, read_body
+from dashboard.db import clock
 from dashboard.domain.actions import ActionName
 from dashboard.domain.approval import Vote
 from dashboard.domain.errors import NotFoundError
@@ -85,7 +86,7 @@ def index() -> Response:
     )
     visible, position = scopes(actor().grants, Permission.BROWSE), parse_position(request.args)
     with read() as session:
-        page = queries.list_actions(session, filters, scopes=visible, position=position)
+        page = queries.list_actions(session, filters, scopes=visible, position=position, now=clock(session))
     return answer(ActionPage.of(page.rows, links_of(page)))
 
 

@@ -20,7 +20,7 @@ from dashboard.bench.shop import Size
 from dashboard.db import Database, clock, reading, transaction
 from dashboard.domain.chain import entry_hash
 from dashboard.models import AuditEntry, AuditHead, ReconciliationRun, Record
-from dashboard.services import rollup_rebuild
+from dashboard.services import rollup_rebuild, statistics
 from dashboard.services.audit import HASHED_COLUMNS, hashed_time
 
 AT_ONCE = 20_000
@@ -161,9 +161,10 @@ def _continue_numbers(connection: Connection) -> None:
 
 
 def _look_over(database: Database) -> None:
-    """Let the engine know what it holds, as it would by itself after a while; SQLite never looks, nor here."""
+    """Let the engine know what it holds, as it would by itself after a while, or the worker for SQLite."""
     names = ", ".join(Record.metadata.tables)
     statement = {"postgresql": "VACUUM (ANALYZE)", "mysql": f"ANALYZE TABLE {names}"}.get(database.dialect)
+    statistics.refresh(database)
     if statement:
         with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.exec_driver_sql(statement)

@@ -40,8 +40,9 @@ def list_(*, email: str, password_stdin: bool) -> None:
         with reading(database) as session:
             visible_to = scopes(who.grants, Permission.BROWSE)
             waiting = ActionFilter(states=frozenset({"proposed"}))
-            page = queries.list_actions(session, waiting, scopes=visible_to, position=Position(limit=200))
-            mine = count_waiting(session, who, now=clock(session))
+            now = clock(session)
+            page = queries.list_actions(session, waiting, scopes=visible_to, position=Position(limit=200), now=now)
+            mine = count_waiting(session, who, now=now)
     for row in page.rows:
         until = f"until {row.expires_at:%Y-%m-%d %H:%M} UTC"
         told = (str(row.number), row.action, row.operation_id, visible(row.requested_by), row.reason_code, until)

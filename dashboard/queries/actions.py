@@ -64,9 +64,10 @@ class ActionFilter:
     votes: frozenset[str] = frozenset()
 
 
-def list_actions(session: Session, filters: ActionFilter, *, scopes: Sequence[Scope], position: Position) -> Page:
+def list_actions(
+    session: Session, filters: ActionFilter, *, scopes: Sequence[Scope], position: Position, now: datetime
+) -> Page:
     """One page of rows with COLUMNS and the `state` as it is now, newest first."""
-    now = clock(session)
     conditions = _conditions(filters, scopes=scopes, now=now)
     chosen = select(Action.id.label("number"), Action.id.label("key")).where(*conditions)
     ids = keyset.narrow(chosen, sort=NEWEST, position=position).subquery("page")
@@ -80,12 +81,17 @@ def list_actions(session: Session, filters: ActionFilter, *, scopes: Sequence[Sc
     return keyset.fetch(session, wide, sort=NEWEST, position=position)
 
 
-def count_actions(session: Session, filters: ActionFilter, *, scopes: Sequence[Scope]) -> totals.Total:
-    """How many rows the list has: exact for what is still to verify or to approve, capped otherwise."""
-    conditions = _conditions(filters, scopes=scopes, now=clock(session))
-    statement: Select[*tuple[Any, ...]] = select(Action.id).where(*conditions)
+def count_actions(
+    session: Session, looks: Sequence[ActionFilter], *, scopes: Sequence[Scope], now: datetime
+) -> list[totals.Total]:
+    """How many rows each list has: exact for what is still to verify or to approve, capped otherwise."""
+    return totals.several(session, [_counting(filters, scopes=scopes, now=now) for filters in looks])
+
+
+def _counting(filters: ActionFilter, *, scopes: Sequence[Scope], now: datetime) -> totals.Counting:
+    rows: Select[*tuple[Any, ...]] = select(Action.id).where(*_conditions(filters, scopes=scopes, now=now))
     waiting = filters.outcomes == {"to_verify"} or filters.states == {"proposed"} or filters.waiting_for is not None
-    return totals.exact(session, statement) if waiting else totals.capped(session, statement)
+    return totals.Counting(totals.all_rows(rows) if waiting else totals.up_to_cap(rows), is_capped=not waiting)
 
 
 def get_action(session: Session, number: int, *, scopes: Sequence[Scope]) -> Any:

@@ -24,7 +24,7 @@ from dashboard.queries.idempotency import CONFLICTED
 from dashboard.queries.idempotency import IS_OPEN as KEYS_OPEN
 from dashboard.queries.open_types import Standing, standing_of
 from dashboard.queries.proposals import standing
-from dashboard.queries.scoping import in_scope
+from dashboard.queries.scoping import in_scope, narrowing
 from dashboard.queries.trends import Counts
 
 DIVERGENCE_DAYS = 30
@@ -105,7 +105,7 @@ def overview(session: Session, *, scopes: Sequence[Scope], windows: Windows, now
 def _keys(scopes: Sequence[Scope], *, now: datetime) -> Select[*tuple[int, int]]:
     """How many keys came with other content, and how many have waited too long for an outcome."""
     record = IdempotencyRecord
-    visible = in_scope(scopes, tenant=record.tenant, type=record.operation)
+    visible = in_scope(scopes, tenant=narrowing(record.tenant), type=narrowing(record.operation))
     late = (KEYS_OPEN, record.state == KeyState.PENDING.value, record.created_at < now - PENDING_LONG)
     conflicts = select(func.count()).select_from(record).where(CONFLICTED, visible).scalar_subquery()
     return select(conflicts, select(func.count()).select_from(record).where(*late, visible).scalar_subquery())
@@ -132,9 +132,10 @@ def _divergence(verdicts: Counts, period: Period) -> Divergence:
 def _confirmation(session: Session, *, scopes: Sequence[Scope], now: datetime) -> Confirmation:
     # The days bound the work where a person's grants are rare among the confirmed, the sample where they are common.
     newest = now - timedelta(days=CONFIRMED_DAYS)
+    visible = in_scope(scopes, tenant=narrowing(Operation.tenant), type=narrowing(Operation.type))
     rows = session.execute(
         select(Operation.created_at, Operation.confirmed_at)
-        .where(Operation.confirmed_at >= newest, Operation.state == State.CONFIRMED.value, in_scope(scopes))
+        .where(Operation.confirmed_at >= newest, narrowing(Operation.state) == State.CONFIRMED.value, visible)
         .order_by(Operation.confirmed_at.desc(), Operation.id.desc())
         .limit(CONFIRMED_SAMPLE + 1)
     ).all()

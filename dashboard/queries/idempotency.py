@@ -14,7 +14,7 @@ from dashboard.domain.permissions import Scope
 from dashboard.models import IdempotencyConflict, IdempotencyRecord, Operation
 from dashboard.queries import keyset, totals
 from dashboard.queries.keyset import Page, Position, Sort
-from dashboard.queries.scoping import in_scope
+from dashboard.queries.scoping import by_its_index, in_scope, narrowing
 
 # Enough for 4,000 characters of any script, and one cut in two.
 READ_BYTES = 16_003
@@ -100,17 +100,23 @@ def list_records(session: Session, filters: RecordFilter, *, scopes: Sequence[Sc
     return keyset.fetch(session, wide, sort=NEWEST, position=position)
 
 
-def count_records(session: Session, filters: RecordFilter, *, scopes: Sequence[Scope]) -> totals.Total:
-    """How many rows the list has: exact for the unsettled and the conflicted, capped otherwise."""
-    statement: Select[*tuple[Any, ...]] = select(_Record.id).where(*_conditions(filters, scopes=scopes))
+def count_records(session: Session, looks: Sequence[RecordFilter], *, scopes: Sequence[Scope]) -> list[totals.Total]:
+    """How many rows each list has: exact for the unsettled and the conflicted, capped otherwise."""
+    return totals.several(session, [_counting(filters, scopes=scopes) for filters in looks])
+
+
+def _counting(filters: RecordFilter, *, scopes: Sequence[Scope]) -> totals.Counting:
+    rows: Select[*tuple[Any, ...]] = select(_Record.id).where(*_conditions(filters, scopes=scopes))
     exact = filters.conflicts or filters.open_only
-    return totals.exact(session, statement) if exact else totals.capped(session, statement)
+    return totals.Counting(totals.all_rows(rows) if exact else totals.up_to_cap(rows), is_capped=not exact)
 
 
 def choices(session: Session, *, scopes: Sequence[Scope]) -> Choices:
     """The tenants and operations of unsettled records in scope."""
-    visible = in_scope(scopes, tenant=_Record.tenant, type=_Record.operation)
-    pairs = session.execute(select(_Record.tenant, _Record.operation).where(IS_OPEN, visible).distinct()).all()
+    columns = (_Record.tenant, _Record.operation)
+    tenant, operation = narrowed = [narrowing(column) for column in columns]
+    visible = in_scope(scopes, tenant=tenant, type=operation)
+    pairs = session.execute(select(*columns).where(IS_OPEN, visible).group_by(*narrowed)).all()
     return Choices(sorted({pair.tenant for pair in pairs}), sorted({pair.operation for pair in pairs}))
 
 
@@ -178,9 +184,11 @@ def _conditions(filters: RecordFilter, *, scopes: Sequence[Scope]) -> list[Colum
         (filters.conflicts, CONFLICTED),
         (filters.replayed, _REPLAYED),
     )
-    found = [in_scope(scopes, tenant=_Record.tenant, type=_Record.operation)]
-    found += [column.in_(sorted(values)) for column, values in among if values]
-    found += [mark for wanted, mark in marks if wanted]
+    marked = [mark for wanted, mark in marks if wanted]
+    # A mark has an index of its own, over few rows.
+    narrow = narrowing if marked else by_its_index
+    found = [in_scope(scopes, tenant=narrow(_Record.tenant), type=narrow(_Record.operation)), *marked]
+    found += [narrow(column).in_(sorted(values)) for column, values in among if values]
     if filters.silent_at:
         found += [_Record.state == KeyState.PROCESSING.value, _Record.lease_until <= filters.silent_at]
     if filters.waiting_since:

@@ -11,7 +11,7 @@ from functools import _lru_cache_wrapper, lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Float, Numeric, Select, cast, func, or_, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import Session
 
 from dashboard.domain.ages import Windows
 from dashboard.domain.permissions import Scope
@@ -23,7 +23,7 @@ from dashboard.queries.keyset import Page, Position, Sort
 from dashboard.queries.moments import NOW, Moment
 from dashboard.queries.open_rows import IS_OPEN, grouped, open_in_scope
 from dashboard.queries.review_filters import any_why, any_window
-from dashboard.queries.scoping import in_scope, narrowing
+from dashboard.queries.scoping import by_its_index, in_scope, narrowing
 
 NONE = "none"
 UNASSIGNED = "nobody"
@@ -248,7 +248,7 @@ def _visible(filters: OperationFilter, scopes: Sequence[Scope]) -> ColumnElement
 
 def _among(filters: OperationFilter) -> list[ColumnElement[bool]]:
     # What is searched for has an index of its own, and so has open work.
-    narrow = narrowing if filters.only_open or filters.query else _by_its_index
+    narrow = narrowing if filters.only_open or filters.query else by_its_index
     states = frozenset(state.value for state in filters.states)
     required = zip(REQUIRED, (states, filters.types, filters.tenants, filters.destinations), strict=True)
     optional = zip(OPTIONAL, (filters.verdicts, filters.causes, filters.currencies), strict=True)
@@ -260,10 +260,6 @@ def _among(filters: OperationFilter) -> list[ColumnElement[bool]]:
         holder = narrow(Operation.assigned_to)
         found.append(holder.is_(None) if filters.assigned_to == UNASSIGNED else holder == filters.assigned_to)
     return found
-
-
-def _by_its_index(column: InstrumentedAttribute[Any]) -> ColumnElement[Any]:
-    return column.expression
 
 
 def _among_or_none(column: ColumnElement[Any], values: frozenset[str]) -> ColumnElement[bool]:

@@ -36,6 +36,11 @@ def _hidden(element: narrowing, compiler: SQLCompiler, **options: Any) -> str:
     return f"+{compiler.process(element.clauses, **options)}"
 
 
+def by_its_index(column: InstrumentedAttribute[Any]) -> ColumnElement[Any]:
+    """The column itself: the opposite of `narrowing`."""
+    return column.expression
+
+
 def in_scope(
     scopes: Sequence[Scope],
     *,

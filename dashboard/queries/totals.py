@@ -1,6 +1,6 @@
 """How many rows a list has: exact where work is open, capped where history is (performance rule 10)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, func, literal_column, select
@@ -14,6 +14,19 @@ class Total(NamedTuple):
 
     value: int
     capped: bool
+
+
+class Counting(NamedTuple):
+    """A statement that counts, and whether it stops at the cap."""
+
+    statement: Select[int]
+    is_capped: bool
+
+
+def several(session: Session, countings: Sequence[Counting]) -> list[Total]:
+    """Count several things in one statement."""
+    row = session.execute(select(*(each.statement.scalar_subquery() for each in countings))).one()
+    return [_total(count, is_capped=each.is_capped) for count, each in zip(row, countings, strict=True)]
 
 
 def exact(session: Session, statement: Select[*tuple[Any, ...]]) -> Total:
@@ -42,5 +55,8 @@ def read(
     session: Session, counting: Select[int], values: Mapping[str, Any] | None = None, *, is_capped: bool = False
 ) -> Total:
     """Ask a statement that was made by one of the two above; `values` are those of its parameters."""
-    counted = session.scalar(counting, values) or 0
+    return _total(session.scalar(counting, values) or 0, is_capped=is_capped)
+
+
+def _total(counted: int, *, is_capped: bool) -> Total:
     return Total(min(counted, CAP), capped=counted > CAP) if is_capped else Total(counted, capped=False)

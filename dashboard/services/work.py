@@ -37,6 +37,7 @@ from dashboard.services import (
     recording,
     reservations,
     retention,
+    statistics,
 )
 from dashboard.services.alert_letters import Place
 from dashboard.services.asking import Circuit
@@ -197,6 +198,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("figures", build_figures, every=600.0),
     Piece("open", count_open, every=10.0),
     Piece("alerts", watch, every=30.0),
+    Piece("statistics", statistics.refresh, every=6 * 3600.0),
 )
 
 

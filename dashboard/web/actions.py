@@ -1,5 +1,6 @@
 """What people asked for, and whether it worked."""
 
+from datetime import datetime
 from typing import Any
 
 from flask import Blueprint, render_template, request, url_for
@@ -24,6 +25,7 @@ from dashboard.queries import actions as queries
 from dashboard.queries.actions import OUTCOMES, STATES, ActionFilter
 from dashboard.queries.keyset import LARGEST_NUMBER
 from dashboard.queries.totals import Total
+from dashboard.web import context
 from dashboard.web.action_page import TypedVote, action_page, outcome_sentence
 from dashboard.web.context import actor, read, requires
 from dashboard.web.formatting import counted, person_zone
@@ -64,10 +66,11 @@ def index() -> str:
     reviewed = parse_flag(request.args, "reviewed")
     visible = scopes(asking.grants, Permission.AUDIT_SCOPE if reviewed else Permission.BROWSE)
     filters, position = _filter(request.args, asking), parse_position(request.args)
+    now = context.now()
     with read() as session:
-        page = queries.list_actions(session, filters, scopes=visible, position=position)
-        total = queries.count_actions(session, filters, scopes=visible)
-        looks_at = _looks(session, filters, asking)
+        page = queries.list_actions(session, filters, scopes=visible, position=position, now=now)
+        [total] = queries.count_actions(session, [filters], scopes=visible, now=now)
+        looks_at = _looks(session, filters, asking, now=now)
     return render_template(
         "actions/index.html",
         **paged(page, position),
@@ -113,7 +116,9 @@ def _waiting(args: Args) -> str:
     return ME if args.get("waiting") == ME else ""
 
 
-def _looks(session: Session, filters: ActionFilter, asking: Actor) -> list[tuple[str, str, Total, bool]]:
+def _looks(
+    session: Session, filters: ActionFilter, asking: Actor, *, now: datetime
+) -> list[tuple[str, str, Total, bool]]:
     """The looks a day begins with: what waits for oneself, what waits for anybody, what is not proven yet."""
     visible = scopes(asking.grants, Permission.BROWSE)
     named: tuple[tuple[str, dict[str, Any], ActionFilter], ...] = (
@@ -121,9 +126,10 @@ def _looks(session: Session, filters: ActionFilter, asking: Actor) -> list[tuple
         (gettext("Wait for approval"), {"state": "proposed"}, ActionFilter(states=frozenset({"proposed"}))),
         (gettext("To be verified"), {"outcome": "to_verify"}, ActionFilter(outcomes=frozenset({"to_verify"}))),
     )
+    totals = queries.count_actions(session, [look for _, _, look in named], scopes=visible, now=now)
     return [
-        (url_for("actions.index", **query), name, queries.count_actions(session, look, scopes=visible), look == filters)
-        for name, query, look in named
+        (url_for("actions.index", **query), name, total, look == filters)
+        for (name, query, look), total in zip(named, totals, strict=True)
     ]
 
 

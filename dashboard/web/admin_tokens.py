@@ -14,7 +14,7 @@ from dashboard.domain.permissions import TOKEN_PERMISSIONS, Permission
 from dashboard.domain.states import known
 from dashboard.models import ApiToken
 from dashboard.services import tokens
-from dashboard.web import once
+from dashboard.web import context, once
 from dashboard.web.context import actor, read, requires, write
 from dashboard.web.labels import label
 from dashboard.web.wording import by_field
@@ -31,7 +31,7 @@ ONCE = "token:"
 def index() -> str:
     """List all tokens, those that have ended as well."""
     with read() as session:
-        found, now = tokens.list_tokens(session), clock(session)
+        found, now = tokens.list_tokens(session), context.now()
     return render_template("admin/tokens/index.html", tokens=[(row, _status(row, now)) for row in found])
 
 
@@ -106,7 +106,7 @@ def _find(name: str) -> tuple[ApiToken, str]:
         found = next((row for row in tokens.list_tokens(session) if row.name == name), None)
         if found is None:
             raise NotFoundError
-        return found, _status(found, clock(session))
+        return found, _status(found, context.now())
 
 
 def _status(row: ApiToken, now: datetime) -> str:

@@ -6,7 +6,6 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import LazyString, lazy_gettext, ngettext
 
-from dashboard.db import clock
 from dashboard.domain.errors import InvalidInputError, NotFoundError, Problem
 from dashboard.domain.permissions import Grant, Permission, Role
 from dashboard.domain.states import known
@@ -16,7 +15,7 @@ from dashboard.queries import people
 from dashboard.queries.people import SOURCES, STATUSES, PeopleFilter
 from dashboard.services import initial_passwords, users
 from dashboard.services import sessions as sessions_of
-from dashboard.web import once, provider, sessions
+from dashboard.web import context, once, provider, sessions
 from dashboard.web.context import actor, database, read, requires, settings
 from dashboard.web.devices import device
 from dashboard.web.formatting import counted
@@ -45,7 +44,7 @@ def index() -> str:
         page = people.list_people(session, filters, position=position)
         total = people.count_people(session, filters)
         grants = people.grants_by_person(session, [row.number for row in page.rows])
-        now = clock(session)
+        now = context.now()
     return render_template(
         "admin/users/index.html",
         **paged(page, position),

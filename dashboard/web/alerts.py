@@ -4,12 +4,12 @@ from functools import partial
 
 from flask import Blueprint, render_template, request, url_for
 
-from dashboard.db import clock
 from dashboard.domain.alerting import AlertState, may_silence, sight
 from dashboard.domain.permissions import Permission, holds
 from dashboard.edge.filters import parse_position
 from dashboard.queries import alerts as queries
 from dashboard.queries.alerts import MOST, SeenAlert
+from dashboard.web import context
 from dashboard.web.alert_cards import card_of, rule_name, subject_name
 from dashboard.web.alert_standing import is_telling, notes_of
 from dashboard.web.context import actor, policies, read, requires
@@ -26,7 +26,7 @@ def index() -> str:
     asking, position = actor(), parse_position(request.args)
     seen = sight(asking.grants)
     with read() as session:
-        now = clock(session)
+        now = context.now()
         found = queries.open_alerts(session, sight=seen)
         told = queries.notices_of(session, [each.alert for each in found])
         page = queries.resolved_alerts(session, sight=seen, position=position)

@@ -39,6 +39,7 @@ __all__ = [
     "database",
     "known_person",
     "let_in_at",
+    "now",
     "person",
     "policies",
     "public",
@@ -69,6 +70,12 @@ def known_person() -> Person:
 def let_in_at() -> datetime | None:
     """Give the database's time at which this request was let in with a session; None where it was not."""
     found: datetime | None = g.get("let_in_at")
+    return found
+
+
+def now() -> datetime:
+    """Give the database's time of this request, for what a page says of the present; only behind a mark."""
+    found: datetime = g.let_in_at
     return found
 
 

@@ -7,7 +7,6 @@ browse everything. What matched is on the operation's own page as well, for ever
 from flask import Blueprint, render_template, request, url_for
 from flask_babel import LazyString, gettext, lazy_gettext, ngettext
 
-from dashboard.db import clock
 from dashboard.domain.errors import NotAllowedError
 from dashboard.domain.masking import hide, hiding_of
 from dashboard.domain.permissions import Permission, Scope, scopes
@@ -23,6 +22,7 @@ from dashboard.edge.filters import (
 from dashboard.queries import evidence as queries
 from dashboard.queries.evidence import EvidenceFilter
 from dashboard.queries.totals import Total
+from dashboard.web import context
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import counted
 from dashboard.web.labels import label
@@ -54,7 +54,7 @@ def index() -> str:
         page = queries.list_evidence(session, filters, position=position)
         total = queries.count_evidence(session, filters)
         doubtful = queries.count_evidence(session, ONLY_DOUBTFUL)
-        now = clock(session)
+        now = context.now()
     return render_template(
         "evidence/index.html",
         **paged(page, position),

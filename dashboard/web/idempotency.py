@@ -9,7 +9,6 @@ from flask_babel import LazyString, gettext, lazy_gettext, ngettext
 from sqlalchemy.orm import Session
 from werkzeug.datastructures import MultiDict
 
-from dashboard.db import clock
 from dashboard.domain.keys import OWN_PREFIX, PENDING_LONG, UNSETTLED, KeyState, Stuck, is_stuck, resend
 from dashboard.domain.masking import mask
 from dashboard.domain.permissions import Permission, Scope, scopes
@@ -28,6 +27,7 @@ from dashboard.queries import idempotency as queries
 from dashboard.queries.idempotency import RecordFilter
 from dashboard.queries.keyset import LARGEST_NUMBER
 from dashboard.queries.reveals import revealed_fields
+from dashboard.web import context
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import counted
 from dashboard.web.labels import label
@@ -61,10 +61,10 @@ def index() -> str:
     visible_scopes = scopes(actor().grants, Permission.BROWSE)
     position = parse_position(request.args)
     with read() as session:
-        now = clock(session)
+        now = context.now()
         filters = _filter(request.args, now=now)
         page = queries.list_records(session, filters, scopes=visible_scopes, position=position)
-        total = queries.count_records(session, filters, scopes=visible_scopes)
+        [total] = queries.count_records(session, [filters], scopes=visible_scopes)
         looks = _looks(session, filters, visible_scopes, now=now)
         offered = queries.choices(session, scopes=visible_scopes)
     return render_template(
@@ -96,7 +96,7 @@ def show(number: int) -> str:
         body = None if own else queries.body_of(session, number)
         conflicts = queries.conflicts_of(session, record)
         operation = queries.operation_of(session, record, scopes=visible_scopes)
-        now = clock(session)
+        now = context.now()
         person = actor().id
         revealed = revealed_fields(session, operation.id, person=person, now=now) if operation else {}
     masked = policies().of(operation.type if operation else record.operation).hiding(revealed=revealed).mask
@@ -151,15 +151,12 @@ def _looks(session: Session, filters: RecordFilter, visible_scopes: Sequence[Sco
         (gettext("With conflicts"), {"conflicts": "1"}),
         (gettext("Replayed"), {"replayed": "1"}),
     )
-    asked = [(words, parameters, _filter(MultiDict(parameters), now=now)) for words, parameters in looks]
+    asked = [_filter(MultiDict(parameters), now=now) for _, parameters in looks]
+    # All of them is not counted: it says nothing of what to do.
+    totals = [None, *queries.count_records(session, asked[1:], scopes=visible_scopes)]
     return [
-        Look(
-            url_for("idempotency.index", **parameters),
-            str(words),
-            queries.count_records(session, look, scopes=visible_scopes) if parameters else None,
-            filters == look,
-        )
-        for words, parameters, look in asked
+        Look(url_for("idempotency.index", **parameters), str(words), total, filters == look)
+        for (words, parameters), look, total in zip(looks, asked, totals, strict=True)
     ]
 
 

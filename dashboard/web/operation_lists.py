@@ -12,7 +12,6 @@ from flask import Blueprint, render_template, request
 from flask_babel import LazyString, gettext, lazy_gettext, ngettext
 from sqlalchemy.orm import Session
 
-from dashboard.db import clock
 from dashboard.domain.ages import windows_of
 from dashboard.domain.exceptions import Why, why_here
 from dashboard.domain.permissions import Permission, Scope, scopes
@@ -25,6 +24,7 @@ from dashboard.queries.identity import LIMIT as SEARCH_LIMIT
 from dashboard.queries.keyset import Page, Position, Sort
 from dashboard.queries.operations import NONE, OPEN_ONLY_SORTS, SORTS, UNASSIGNED, Choices, Group, OperationFilter
 from dashboard.queries.totals import Total
+from dashboard.web import context
 from dashboard.web.bulk_choice import choice
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import counted, person_zone
@@ -104,7 +104,7 @@ def _show(template: str, *, exceptions: bool) -> str:
 def _listing(
     session: Session, filters: OperationFilter, sort: Sort, position: Position, *, visible: Sequence[Scope]
 ) -> Listing:
-    now = clock(session)
+    now = context.now()
     page = queries.list_operations(session, filters, scopes=visible, sort=sort, position=position, now=now)
     total = queries.count_operations(session, filters, scopes=visible, now=now)
     # The groups stay whole while one of them is chosen, so that the next one is a click away.

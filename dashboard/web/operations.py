@@ -8,7 +8,6 @@ from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 
-from dashboard.db import clock
 from dashboard.domain.errors import InvalidInputError, NotFoundError
 from dashboard.domain.exceptions import Why, why_here
 from dashboard.domain.masking import Hiding
@@ -24,6 +23,7 @@ from dashboard.services import notes
 from dashboard.services.actions import find
 from dashboard.services.claims import is_held
 from dashboard.services.offers import offers
+from dashboard.web import context
 from dashboard.web.claims import holding
 from dashboard.web.context import actor, database, policies, read, requires
 from dashboard.web.differences import Difference, checked_differences
@@ -89,7 +89,7 @@ def _page(operation_id: str, *, note: str = "", problem: str = "", came_back: bo
     asking = actor()
     with read() as session:
         operation = find(session, actor=asking, operation_id=operation_id)
-        now = clock(session)
+        now = context.now()
         detail = detail_of(session, operation, scopes=scopes(asking.grants, Permission.BROWSE), now=now)
         offered = offers(session, operation, actor=asking, policies=policies(), now=now)
         revealed = revealed_fields(session, operation.id, person=asking.id, now=now)

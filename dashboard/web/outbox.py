@@ -8,7 +8,6 @@ from flask.typing import ResponseReturnValue
 from flask_babel import LazyString, gettext, lazy_gettext, ngettext
 from sqlalchemy.orm import Session
 
-from dashboard.db import clock
 from dashboard.domain.errors import NotFoundError
 from dashboard.domain.masking import mask
 from dashboard.domain.messages import MessageState
@@ -26,6 +25,7 @@ from dashboard.models import OutboxMessage
 from dashboard.queries import outbox as queries
 from dashboard.queries.outbox import Figures, MessageFilter
 from dashboard.queries.totals import Total
+from dashboard.web import context
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import counted
 from dashboard.web.labels import label
@@ -55,7 +55,7 @@ def index() -> ResponseReturnValue:
         total = queries.count_messages(session, filters, scopes=reach)
         away = queries.away_sinks(session)
         waiting = queries.waiting_sinks(session, scopes=reach)
-        now = clock(session)
+        now = context.now()
     known = policies().sinks
     return render_template(
         "outbox/index.html",
@@ -85,7 +85,7 @@ def show(message_id: str) -> str:
         ahead = queries.ahead_of(session, message)
         behind = queries.behind(session, message)
         decisions = queries.decisions(session, message)
-        now = clock(session)
+        now = context.now()
     may_decide = allows(asking.grants, Permission.EXECUTE, tenant=message.tenant, type=message.type)
     return render_template(
         "outbox/show.html",

@@ -2,13 +2,13 @@
 
 from flask import Blueprint, render_template
 
-from dashboard.db import clock
 from dashboard.domain.ages import windows_of
 from dashboard.domain.facts import Fact
 from dashboard.domain.permissions import Permission, holds, scopes
 from dashboard.edge.operation_filters import VERDICTS
 from dashboard.queries import figures
 from dashboard.queries.operations import has_any
+from dashboard.web import context
 from dashboard.web.context import actor, policies, read, signed_in
 from dashboard.web.history import Asked, columns, divergence, highest, outline, ticks_of
 from dashboard.web.operation_filters import listed
@@ -29,7 +29,7 @@ def show() -> str:
         return render_template("overview/no_operations.html", may_audit=holds(asking.grants, Permission.AUDIT_OWN))
     visible = scopes(asking.grants, Permission.BROWSE)
     with read() as session:
-        now = clock(session)
+        now = context.now()
         found = figures.overview(session, scopes=visible, windows=windows_of(policies()), now=now, shown=MOST_TYPES)
         anything = bool(found.types) or has_any(session, scopes=visible)
     month = Asked(str(figures.DIVERGENCE_DAYS), None, None, found.period)

@@ -11,13 +11,13 @@ from zoneinfo import ZoneInfo
 from flask import Blueprint, Response, render_template, request, url_for
 from flask_babel import format_date, gettext
 
-from dashboard.db import clock
 from dashboard.domain.errors import InvalidInputError, Problem
 from dashboard.domain.permissions import Permission, holds, scopes
 from dashboard.edge.filters import Args
 from dashboard.queries.reports import Group, Report, Span, report_of
 from dashboard.services import report_export
 from dashboard.services.audit_export import guarded
+from dashboard.web import context
 from dashboard.web.context import actor, database, read, requires
 from dashboard.web.formatting import person_zone
 
@@ -73,7 +73,7 @@ def table() -> Response:
 
 def _read() -> tuple[str, Span, Report]:
     with read() as session:
-        now = clock(session)
+        now = context.now()
         month = _month(request.args, now=now, zone=person_zone())
         span = Span(*_bounds(month, zone=person_zone()), now)
         return month, span, report_of(session, span, reader=actor())

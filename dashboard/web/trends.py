@@ -4,8 +4,8 @@ from functools import partial
 
 from flask import Blueprint, render_template, request, url_for
 
-from dashboard.db import clock
 from dashboard.domain.permissions import Permission, scopes
+from dashboard.web import context
 from dashboard.web.context import actor, read, requires
 from dashboard.web.history import asked_of, history, looks, shown, type_rows
 
@@ -20,7 +20,7 @@ def index() -> str:
     """Show the last days."""
     visible_to = scopes(actor().grants, Permission.BROWSE)
     with read() as session:
-        asked = asked_of(request.args, now=clock(session))
+        asked = asked_of(request.args, now=context.now())
         found = history(session, asked, visible_to)
     rows = type_rows(found)
     return render_template(

@@ -5,7 +5,6 @@ from typing import Any
 
 from flask import Blueprint, render_template, request, url_for
 
-from dashboard.db import clock
 from dashboard.domain.ages import AGE_BUCKETS, WINDOW_BUCKETS, windows_of
 from dashboard.domain.errors import NotFoundError
 from dashboard.domain.exceptions import IN_REVIEW
@@ -17,6 +16,7 @@ from dashboard.edge.operation_filters import LONGEST_NAME, OPEN_STATES
 from dashboard.queries import trends
 from dashboard.queries.open_types import Standing, standing_of
 from dashboard.queries.type_list import Type, page_of
+from dashboard.web import context
 from dashboard.web.addresses import address_of
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.history import asked_of, history, looks, shown, type_rows
@@ -38,7 +38,7 @@ def index() -> str:
     visible_to, in_force = scopes(actor().grants, Permission.BROWSE), policies()
     position, wanted = parse_position(request.args), parse_text(request.args, "q", maximum=LONGEST_NAME)
     with read() as session:
-        now = clock(session)
+        now = context.now()
         asked = asked_of(request.args, now=now)
         work = standing_of(session, scopes=visible_to, windows=windows_of(in_force), now=now, tenant=asked.tenant)
         created = trends.counts(
@@ -71,7 +71,7 @@ def show(name: str) -> str:
     if not _is_name(name) or not any(scope.type in (None, name) for scope in visible_to):
         raise NotFoundError
     with read() as session:
-        now = clock(session)
+        now = context.now()
         asked = asked_of(request.args, now=now, type=name)
         work = standing_of(
             session, scopes=visible_to, windows=windows_of(in_force), now=now, shown=1, type=name, tenant=asked.tenant

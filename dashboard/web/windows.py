@@ -8,11 +8,11 @@ from flask import Blueprint, render_template
 from flask_babel import LazyString, gettext, lazy_gettext
 from sqlalchemy.orm import Session
 
-from dashboard.db import clock
 from dashboard.domain.permissions import Permission, Scope, scopes
 from dashboard.domain.policy import TypePolicy
 from dashboard.domain.window_advice import FEWEST, Advice, Measured, advise, measure
 from dashboard.queries.window_advice import DAYS, NEWEST, durations
+from dashboard.web import context
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import duration
 
@@ -70,7 +70,7 @@ def index() -> str:
 
 
 def _rows(session: Session, covered: Sequence[TypePolicy], within: Sequence[Scope]) -> Iterator[Row]:
-    now = clock(session)
+    now = context.now()
     for policy in covered:
         measured = measure(durations(session, policy.name, scopes=within, now=now))
         yield Row(policy, measured, [_told(advice, measured, policy) for advice in advise(measured, policy)])

@@ -32,9 +32,10 @@ def propose(database: Database, action: str, reason: str, *, by: Actor = SUPPORT
 def waiting(database: Database, who: Actor) -> int:
     """How many wait for a person; the list says the same as the number."""
     with reading(database) as session:
-        number = count_waiting(session, who, now=clock(session))
+        now = clock(session)
+        number = count_waiting(session, who, now=now)
         visible = scopes(who.grants, Permission.BROWSE)
-        page = list_actions(session, ActionFilter(waiting_for=who), scopes=visible, position=Position())
+        page = list_actions(session, ActionFilter(waiting_for=who), scopes=visible, position=Position(), now=now)
     assert len(page.rows) == number
     return number
 
@@ -43,12 +44,14 @@ def states(database: Database) -> dict[str, int]:
     """The states of all actions as they are now; the filter of each state finds as many."""
     visible = scopes(MANAGER.grants, Permission.BROWSE)
     with reading(database) as session:
-        page = list_actions(session, ActionFilter(), scopes=visible, position=Position())
+        now = clock(session)
+        page = list_actions(session, ActionFilter(), scopes=visible, position=Position(), now=now)
         found = [row.state for row in page.rows]
         for state in ("proposed", "void", "expired"):
-            counted = count_actions(session, ActionFilter(states=frozenset({state})), scopes=visible)
+            look = ActionFilter(states=frozenset({state}))
+            [counted] = count_actions(session, [look], scopes=visible, now=now)
             assert counted.value == found.count(state), state
-        told = overview(session, scopes=visible, windows=Windows(), now=clock(session), shown=0)
+        told = overview(session, scopes=visible, windows=Windows(), now=now, shown=0)
         assert told.approvals_waiting == found.count("proposed")
     return {state: found.count(state) for state in found}
 
