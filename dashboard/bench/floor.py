@@ -1,9 +1,9 @@
 """The floor of a page: the same statements by hand, and the least page that shows what they found.
 
-A bare Flask application answers. It checks the same signed cookie for a session, runs on one open connection of the
-driver, without SQLAlchemy, every statement that the product's page sent, with the same parameters (that of the session
-is the first of them), and renders every row and column of every answer into plain tables, escaped, by one Jinja
-template without macros, translations or a frame.
+A bare Flask application answers. It checks the same signed cookie for a session and runs, on one open connection of the
+driver, without SQLAlchemy and without transactions, every statement that the product's page sent, with the same
+parameters (that of the session is the first of them). It renders every row and column of every answer into plain
+tables, escaped, by one Jinja template without macros, translations or a frame.
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,12 +57,11 @@ class Floor:
                 answers.append(cursor.fetchall())
         finally:
             cursor.close()
-            self._connection.rollback()
         return render_template_string(PAGE, title=title, answers=answers)
 
 
 @contextmanager
 def floor_of(like: Flask, database: Database) -> Iterator[Floor]:
     """The floor beside an application, on a connection of its own."""
-    with database.engine.connect() as connection:
+    with database.pages.connect() as connection:
         yield Floor(like, connection.connection.driver_connection)

@@ -51,6 +51,8 @@ def _peers(run: Run) -> Iterator[str]:
         if "missing" in peer:
             yield f"{peer['name']} is not there and was skipped: {peer['missing']}."
             yield ""
+    if not any("ms" in peer for peer in run.peers):
+        return
     yield "| the same table in | page | ms | ours | times as long |"
     yield "|---|---|---|---|---|"
     for peer in run.peers:

@@ -50,6 +50,7 @@ def test_every_page_is_measured(ready: Database, run: Run, tmp_path: Path) -> No
     assert ended.status == 0, ended.err
     pages = {page["name"]: page for page in json.loads(kept.read_text())["pages"]}
     assert {page["status"] for page in pages.values()} <= {200, 302}
+    assert all(page["statements"] > 1 for page in pages.values())
     assert pages["operations, first page"]["statements"] < 10
     assert "| audit, one person |" in ended.out
     assert "Flask-Admin is not there and was skipped" in ended.out
