@@ -3,7 +3,7 @@
 Nothing here looks at history itself, and nothing is kept in a process: any number of them answer alike.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -27,7 +27,7 @@ from dashboard.queries.audit_checks import AuditStanding, audit_standing
 from dashboard.queries.idempotency import CONFLICTED
 from dashboard.queries.open_rows import IS_OPEN, grouped
 from dashboard.queries.proposals import standing
-from dashboard.queries.trends import Counts, Durations, Fact, Freshness, Period
+from dashboard.queries.trends import Durations, Fact, Freshness, Period, Sum
 
 EVERYTHING = (Scope(tenant=None, type=None),)
 DAYS = 30
@@ -79,8 +79,8 @@ class Standing:
     alerts: Mapping[str, int]
     alerts_looked_at: datetime | None
     freshness: Freshness
-    this_month: Mapping[Fact, Counts]
-    last_days: Mapping[Fact, Counts]
+    this_month: Sequence[Sum]
+    last_days: Sequence[Sum]
     confirmation: Durations
 
 
@@ -103,8 +103,8 @@ def standing_at(session: Session, *, now: datetime) -> Standing:
         alerts=alerts.firing_by_rule(session, now=now),
         alerts_looked_at=session.scalar(select(AlertEvaluation.evaluated_at)),
         freshness=trends.freshness(session),
-        this_month={fact: trends.counts(session, fact=fact, period=month, scopes=EVERYTHING) for fact in COUNTED},
-        last_days={fact: trends.counts(session, fact=fact, period=days, scopes=EVERYTHING) for fact in MEASURED},
+        this_month=trends.sums(session, facts=COUNTED, period=month, scopes=EVERYTHING),
+        last_days=trends.sums(session, facts=MEASURED, period=days, scopes=EVERYTHING),
         confirmation=trends.durations(session, period=Period.of(days=TIMED_DAYS, now=now), scopes=EVERYTHING),
     )
 

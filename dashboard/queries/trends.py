@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Select, and_, false, func, literal, null, or_, select, union_all
+from sqlalchemy import CTE, ColumnElement, Select, and_, false, func, literal, null, or_, select, union_all
 from sqlalchemy.orm import Session
 
 from dashboard.domain.facts import Fact, Facts, Period
@@ -25,10 +25,12 @@ __all__ = [
     "Facts",
     "Freshness",
     "Period",
+    "Sum",
     "counts",
     "durations",
     "each_count",
     "freshness",
+    "sums",
 ]
 
 ALL_TENANTS = ""
@@ -46,6 +48,17 @@ class Counts:
     def total(self) -> int:
         """Over all days, types and labels."""
         return sum(self.by_label.values())
+
+
+@dataclass(frozen=True)
+class Sum:
+    """How often a fact happened to one type under one label; `first` is the first day of them."""
+
+    fact: str
+    type: str
+    label: str
+    count: int
+    first: date
 
 
 @dataclass(frozen=True)
@@ -108,11 +121,8 @@ def each_count(
 ) -> dict[Fact, Counts]:
     """Count several facts by day, type and label, within the grants; one query for all of them."""
     asked = _Asked(tuple(facts), period, scopes, types, tenant)
-    day, delta = RollupDay, RollupDelta
-    folded = select(day.fact, day.day, day.type, day.label, day.count.label("amount")).where(*_folded(day, asked))
-    unfolded = select(delta.fact, delta.day, delta.type, delta.label, delta.amount).where(*_unfolded(asked))
-    # One statement, which no fold can come between; summed twice there, for days times types may be many.
-    both = union_all(folded, unfolded).cte("both")
+    # Summed twice there, for days times types may be many.
+    both = _both(asked)
     amount, label = func.sum(both.c.amount), both.c.label
     by_day = select(both.c.fact, both.c.day, null().label("type"), label, amount)
     by_type = select(both.c.fact, null(), both.c.type, label, amount)
@@ -123,6 +133,16 @@ def each_count(
     for fact, *row in session.execute(summed):
         found[fact].append(row)
     return {fact: _counted(found[fact.value]) for fact in asked.facts}
+
+
+def sums(session: Session, *, facts: Iterable[Fact], period: Period, scopes: Sequence[Scope]) -> list[Sum]:
+    """Count several facts by type and label alone, within the grants; one query for all of them."""
+    asked = _Asked(tuple(facts), period, scopes, None, None)
+    both = _both(asked)
+    amount = func.sum(both.c.amount)
+    found = select(both.c.fact, both.c.type, both.c.label, amount, func.min(both.c.day))
+    grouped = found.group_by(both.c.fact, both.c.type, both.c.label).having(amount != 0)
+    return [Sum(fact, name, label, int(count), first) for fact, name, label, count, first in session.execute(grouped)]
 
 
 def durations(
@@ -148,12 +168,16 @@ def durations(
         .group_by(delta.day, delta.type, delta.milliseconds)
     )
     both: Select[*tuple[Any, ...]] = select(union_all(folded, unfolded).subquery("both"))
-    found = [(row[0], row[1], _histogram(row)) for row in session.execute(both)]
-    by_day, by_type = defaultdict(list), defaultdict(list)
-    for on, name, histogram in found:
-        by_day[on].append(histogram)
-        by_type[name].append(histogram)
-    return Durations(merge(each for _, _, each in found), _merged(by_day), _merged(by_type))
+    by_day: dict[date, Counter[int]] = defaultdict(Counter)
+    by_type: dict[str, Counter[int]] = defaultdict(Counter)
+    for on, name, buckets, milliseconds, amount in session.execute(both):
+        # Two sums of plain numbers: types times days are as many histograms.
+        of_day, of_type = by_day[on], by_type[name]
+        for bucket, count in _bucket_counts(buckets, milliseconds, amount):
+            of_day[bucket] += count
+            of_type[bucket] += count
+    days = _histograms(by_day)
+    return Durations(merge(days.values()), days, _histograms(by_type))
 
 
 def freshness(session: Session) -> Freshness:
@@ -183,6 +207,14 @@ def covered(scopes: Sequence[Scope], *, model: Any) -> ColumnElement[bool]:
         within = in_scope(rest, tenant=model.tenant, type=model.type)
         parts.append(and_(model.tenant.in_(tenants), within, model.type.not_in(types)))
     return or_(*parts) if parts else false()
+
+
+def _both(asked: _Asked) -> CTE:
+    """What is folded and what is not, in one statement, which no fold can come between."""
+    day, delta = RollupDay, RollupDelta
+    folded = select(day.fact, day.day, day.type, day.label, day.count.label("amount")).where(*_folded(day, asked))
+    unfolded = select(delta.fact, delta.day, delta.type, delta.label, delta.amount).where(*_unfolded(asked))
+    return union_all(folded, unfolded).cte("both")
 
 
 def _folded(model: Any, asked: _Asked) -> list[ColumnElement[bool]]:
@@ -230,13 +262,13 @@ def _plain(counters: dict[Any, Counter[str]]) -> dict[Any, dict[str, int]]:
     return {key: found[key] for key in sorted(found) if found[key]}
 
 
-def _histogram(row: Any) -> Histogram:
-    _, _, buckets, milliseconds, amount = row
+def _bucket_counts(buckets: bytes | None, milliseconds: int, amount: int) -> Iterable[tuple[int, int]]:
+    """What one row of the counters, or what is not folded, has in each bucket."""
     if buckets is not None:
-        return decode(bytes(buckets))
-    return Histogram({bucket_of(milliseconds): int(amount)})
+        return decode(bytes(buckets)).buckets.items()
+    return ((bucket_of(milliseconds), int(amount)),)
 
 
-def _merged(histograms: dict[Any, list[Histogram]]) -> dict[Any, Histogram]:
-    found = {key: merge(histograms[key]) for key in sorted(histograms)}
+def _histograms(counters: dict[Any, Counter[int]]) -> dict[Any, Histogram]:
+    found = {key: merge([Histogram(counters[key])]) for key in sorted(counters)}
     return {key: histogram for key, histogram in found.items() if histogram.buckets}

@@ -4,9 +4,9 @@ What may become less is a gauge. A counter counts from the first of the month in
 Prometheus takes for what it is: a reset.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
 from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -19,7 +19,7 @@ from dashboard.domain.histograms import PER_DOUBLING, Histogram
 from dashboard.domain.keys import UNSETTLED
 from dashboard.edge.operation_filters import OPEN_STATES
 from dashboard.queries.metrics import Standing
-from dashboard.queries.trends import Counts, Fact
+from dashboard.queries.trends import Fact, Sum
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 OTHER = "other"
@@ -44,12 +44,14 @@ _GAUGES = (
 class Names:
     """The types that have a label of their own; there are at most so many, and the rest is `other`.
 
-    Those of the policy file come first, so that a host that makes up types cannot push them out.
+    Those of the policy file come first, so that a host that makes up types cannot push them out. Those of counters
+    come next, by the day of the month on which they began to count: so none of them leaves `other`, and a sum that
+    Prometheus takes for a counter never goes down.
     """
 
-    def __init__(self, *, known: Iterable[str], seen: Iterable[str], most: int) -> None:
-        first = sorted(known)
-        self._own = frozenset([*first, *sorted(set(seen) - set(first))][:most])
+    def __init__(self, *, known: Iterable[str], counted: Iterable[Sum], seen: Iterable[str], most: int) -> None:
+        ranked = dict.fromkeys([*sorted(known), *_first_come(counted, lambda each: each.type), *sorted(seen)])
+        self._own = frozenset(list(ranked)[:most])
 
     def of(self, name: str) -> str:
         """The label of a type."""
@@ -68,11 +70,8 @@ class _Read(Collector):
 
 def exposition(standing: Standing, *, known_types: Iterable[str], most_types: int) -> bytes:
     """Write everything in the text format of Prometheus."""
-    seen = {each.type for each in standing.open}
-    seen |= {
-        name for counts in (*standing.this_month.values(), *standing.last_days.values()) for name in counts.by_type
-    }
-    names = Names(known=known_types, seen=seen, most=most_types)
+    seen = {each.type for each in standing.open} | {each.type for each in standing.last_days}
+    names = Names(known=known_types, counted=standing.this_month, seen=seen, most=most_types)
     registry = CollectorRegistry(auto_describe=False)
     registry.register(
         _Read(
@@ -149,37 +148,60 @@ def _audit(standing: Standing) -> Iterator[Metric]:
 def _history(standing: Standing, names: Names) -> Iterator[Metric]:
     for fact, name, text, label in _COUNTERS:
         labels = ("type", label) if label else ("type",)
+        found = [each for each in standing.this_month if each.fact == fact]
         counter = CounterMetricFamily(f"dashboard_{name}", f"{text} Begins anew each month (UTC).", labels=labels)
-        for values, count in _sums(standing.this_month[fact], names, labelled=label is not None).items():
+        own = _first_come(found, lambda each: each.label)[:MOST_LABELS]
+        for values, count in _sums(found, names, own=own if label else None).items():
             counter.add_metric(values, count)
         yield counter
     for fact, name, text, label in _GAUGES:
         labels = ("type", label) if label else ("type",)
-        yield _gauge(name, text, _sums(standing.last_days[fact], names, labelled=label is not None), *labels)
+        found = [each for each in standing.last_days if each.fact == fact]
+        yield _gauge(name, text, _sums(found, names, own=_most(found)[:MOST_LABELS] if label else None), *labels)
     yield _confirmation(standing.confirmation.by_type, names)
 
 
 def _confirmation(by_type: Mapping[str, Histogram], names: Names) -> Metric:
     """A gauge with `le`, for histogram_quantile: an operation that is opened again leaves it, which no counter may."""
-    counts: Counter[tuple[str, str]] = Counter()
+    together: dict[str, Counter[int]] = defaultdict(Counter)
     for name, histogram in by_type.items():
-        for bucket, count in histogram.buckets.items():
-            seconds = 2 ** ((bucket + 0.5) / PER_DOUBLING) / 1000
-            for bound in WITHIN:
-                counts[names.of(name), str(bound)] += count if seconds <= bound else 0
-            counts[names.of(name), "+Inf"] += count
+        together[names.of(name)].update(histogram.buckets)
+    counts = {}
+    for name, buckets in together.items():
+        for bound in WITHIN:
+            counts[name, str(bound)] = sum(count for bucket, count in buckets.items() if _seconds(bucket) <= bound)
+        counts[name, "+Inf"] = buckets.total()
     text = "Operations confirmed in the last 7 UTC days, by the seconds from creation to confirmation."
     return _gauge("operations_confirmed_within_7d", text, counts, "type", "le")
 
 
-def _sums(counts: Counts, names: Names, *, labelled: bool) -> Mapping[tuple[str, ...], float]:
-    ranked = sorted(counts.by_label, key=lambda label: (-counts.by_label[label], label))
-    own = frozenset(ranked[:MOST_LABELS])
+def _seconds(bucket: int) -> float:
+    return float(2 ** ((bucket + 0.5) / PER_DOUBLING) / 1000)
+
+
+def _sums(found: Iterable[Sum], names: Names, *, own: Sequence[str] | None) -> Mapping[tuple[str, ...], float]:
+    """By type, and by label where there are such: those that are not of its own come together."""
     sums: Counter[tuple[str, ...]] = Counter()
-    for name, labels in counts.by_type.items():
-        for label, count in labels.items():
-            sums[(names.of(name), label if label in own else OTHER) if labelled else (names.of(name),)] += count
+    for each in found:
+        label = () if own is None else (each.label if each.label in own else OTHER,)
+        sums[names.of(each.type), *label] += each.count
     return sums
+
+
+def _first_come(found: Iterable[Sum], word: Callable[[Sum], str]) -> list[str]:
+    """The words by the day on which each came first, so that those of later days only come behind them."""
+    first: dict[str, date] = {}
+    for each in found:
+        first[word(each)] = min(first.get(word(each), each.first), each.first)
+    return sorted(first, key=lambda name: (first[name], name))
+
+
+def _most(found: Iterable[Sum]) -> list[str]:
+    """The labels, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for each in found:
+        counts[each.label] += each.count
+    return sorted(counts, key=lambda label: (-counts[label], label))
 
 
 def _by(types: Iterable[str], values: Mapping[str, float]) -> Mapping[tuple[str, ...], float]:

@@ -1,7 +1,7 @@
 """/metrics: what it counts, how it names it, whom it answers, and how little it reads."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,8 +13,10 @@ from dashboard.config import Settings
 from dashboard.db import Database, transact
 from dashboard.models import AwaySink, Operation
 from dashboard.queries.audit_checks import Way
+from dashboard.queries.trends import Sum
 from dashboard.services.audit import Verification
 from dashboard.services.audit_results import keep
+from dashboard.web.exposition import Names
 from tests import factories
 from tests.web.client import PageClient
 from tests.web.conftest import SYSTEM
@@ -125,6 +127,54 @@ def test_made_up_types_come_together_as_other(sqlite_database: Database) -> None
     found = figures(sqlite_database, metrics_types=2)
     assert {key[1] for key in found if key[0] == "operations_exceptions"} == {"type_0", "type_1", "other"}
     assert found["operations_open", "other", "pending"] == 3
+
+
+def retried(database: Database, *days_ago: tuple[int, str, str]) -> None:
+    """Retries, each so many days before today, of a type, for a cause."""
+
+    def unit(session: Any) -> None:
+        for days, name, cause in days_ago:
+            row = factories.operation(session, type=name, state="confirmed", created_at=now(), confirmed_at=now())
+            kinds = {"kind": "transition", "from_state": "processing", "to_state": "retry_scheduled"}
+            factories.event(session, row, at=now() - timedelta(days=days), cause=cause, actor_kind="worker", **kinds)
+
+    transact(database, unit)
+
+
+def month(**counts: list[tuple[int, str, int]]) -> list[Sum]:
+    """Sums of this month: for each cause (the day it began, type, count)."""
+    return [
+        Sum("retry", name, cause, count, date(2026, 11, day))
+        for cause, found in counts.items()
+        for day, name, count in found
+    ]
+
+
+def test_no_type_leaves_other_for_a_label_of_its_own(sqlite_database: Database) -> None:
+    """An `other` that goes down would read as a reset, and its rate as a flood of retries."""
+    retried(sqlite_database, (0, "m", "absent"), (0, "n", "absent"), (0, "o", "absent"))
+    before = figures(sqlite_database, metrics_types=1)
+    assert (before["retries_total", "m", "absent"], before["retries_total", "other", "absent"]) == (1, 2)
+    add_operations(sqlite_database, {"type": "a", "state": "pending"}, {"type": "z", "state": "pending"})
+    after = figures(sqlite_database, metrics_types=1)
+    assert (after["retries_total", "m", "absent"], after["retries_total", "other", "absent"]) == (1, 2)
+
+
+def test_types_that_come_later_in_the_month_do_not_push_others_out() -> None:
+    counted = month(absent=[(3, "late", 9), (1, "early", 1)])
+    own = Names(known=["told"], counted=counted, seen=["a"], most=2)
+    assert [own.of(name) for name in ("told", "early", "late", "a")] == ["told", "early", "other", "other"]
+
+
+def test_all_open_work_and_history_of_two_thousand_types_is_bounded(sqlite_database: Database) -> None:
+    rows: Any = ({"type": f"type_{number:04}", "tenant": f"t{number}", "verdict": "absent"} for number in range(2000))
+    add_operations(sqlite_database, *rows)
+    with statements(sqlite_database) as asked_for:
+        found = figures(sqlite_database, metrics_types=10)
+    types = {key[1] for key in found if key[0] == "operations_judged_30d"}
+    assert len(types) == 11
+    assert sum(value for key, value in found.items() if key[0] == "operations_judged_30d") == 2000
+    assert len(asked_for) < 30
 
 
 def test_how_much_is_asked_does_not_grow_with_what_there_is(sqlite_database: Database) -> None:
