@@ -16,7 +16,7 @@ from functools import cache, cached_property, partial
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Engine, String, Text, text
+from sqlalchemy import Connection, Engine, String, Text, text
 from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import DBAPIError
@@ -128,8 +128,13 @@ class Database:
     def pages(self) -> Engine:
         """The engine that pages read by, with connections of its own that can write nothing; SQLite needs none."""
         if self.dialect == "sqlite":
-            return self.engine
+            return self.engine.execution_options(begin="DEFERRED")
         return self._make(only_reads=True)
+
+    @property
+    def engines(self) -> tuple[Engine, ...]:
+        """All that connections come from, for who wants to hear of each statement."""
+        return (self.engine,) if self.dialect == "sqlite" else (self.engine, self.pages)
 
     @property
     def dialect(self) -> str:
@@ -180,12 +185,12 @@ def reading(database: Database) -> Iterator[Session]:
 
 
 @contextmanager
-def browsing(database: Database) -> Iterator[Session]:
-    """A session for pages: read-only, and on servers each statement by itself.
+def browsing(connection: Connection) -> Iterator[Session]:
+    """A session for pages, on a connection of `Database.pages`: read-only, and on servers each statement by itself.
 
     At READ COMMITTED a transaction shows no more than that, and to begin and end it takes two answers of the server.
     """
-    with _counted(), Session(database.pages.execution_options(begin="DEFERRED")) as session:
+    with _counted(), Session(connection) as session:
         yield session
 
 

@@ -69,14 +69,13 @@ class Overheard:
 def overhearing(database: Database) -> Iterator[Overheard]:
     """Note each statement for the length of a block."""
     heard = Overheard()
-    engines = {database.engine, database.pages}
-    for engine in engines:
+    for engine in database.engines:
         event.listen(engine, "before_cursor_execute", heard.before)
         event.listen(engine, "after_cursor_execute", heard.after)
     try:
         yield heard
     finally:
-        for engine in engines:
+        for engine in database.engines:
             event.remove(engine, "before_cursor_execute", heard.before)
             event.remove(engine, "after_cursor_execute", heard.after)
 

@@ -3,11 +3,13 @@
 The mark is checked before the view runs; services authorise once more, for the very operation.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from flask import Flask, current_app, g
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from dashboard.config import Settings
@@ -39,9 +41,24 @@ def policies() -> Policies:
     return found
 
 
-def read() -> AbstractContextManager[Session]:
-    """Open a session for reading."""
-    return browsing(database())
+@contextmanager
+def read() -> Iterator[Session]:
+    """Open a session for reading, on the one connection that the request keeps for it."""
+    if "connection" not in g:
+        g.connection = database().pages.connect()
+    try:
+        with browsing(g.connection) as session:
+            yield session
+    except DBAPIError:
+        give_back()  # it may be broken, and the page that says so reads as well
+        raise
+
+
+def give_back(_error: BaseException | None = None) -> None:
+    """Give back the connection that the request read by."""
+    connection: Connection | None = g.pop("connection", None)
+    if connection is not None:
+        connection.close()
 
 
 def write(unit: Callable[[Session], T]) -> T:

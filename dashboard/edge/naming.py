@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from flask import Flask, Response, g, request
 
+from dashboard.edge.context import give_back
 from dashboard.logs import begin_request
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{7,63}", re.ASCII)
@@ -20,6 +21,7 @@ def install(app: Flask) -> None:
     """Name each request before anything else sees it, and log each answer."""
     app.before_request(name_request)
     app.after_request(_tell)
+    app.teardown_appcontext(give_back)
 
 
 def name_request() -> None:

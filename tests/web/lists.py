@@ -134,9 +134,8 @@ def statements(database: Database) -> Iterator[list[str]]:
     def note(_connection: Any, _cursor: Any, statement: str, *_others: Any) -> None:
         seen.append(statement)
 
-    engines = {database.engine, database.pages}
-    for engine in engines:
+    for engine in database.engines:
         sa.event.listen(engine, "before_cursor_execute", note)
     yield seen
-    for engine in engines:
+    for engine in database.engines:
         sa.event.remove(engine, "before_cursor_execute", note)
