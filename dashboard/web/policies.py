@@ -18,8 +18,10 @@ from dashboard.services.policies import remember
 from dashboard.web.context import actor, policies, read, requires, write
 from dashboard.web.operation_filters import listed
 from dashboard.web.policy_words import SECTIONS, sentence
+from dashboard.web.type_names import know_names
 
 blueprint = Blueprint("policies", __name__, url_prefix="/policies")
+blueprint.record_once(know_names)
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 REMEMBERED = "dashboard.policies_remembered"
@@ -56,7 +58,7 @@ def index() -> str:
     )
 
 
-@blueprint.get("/<path:operation_type>")
+@blueprint.get("/<type_name:operation_type>")
 @requires(Permission.BROWSE)
 def show(operation_type: str) -> str:
     """Explain one type; one that the file does not name follows the defaults as long as operations of it are open."""

@@ -6,13 +6,15 @@ once more.
 
 from urllib.parse import quote, unquote
 
+from flask.blueprints import BlueprintSetupState
 from werkzeug.routing import BaseConverter
 
 
 class TypeName(BaseConverter):
-    """A type's name in a rule: `<type_name:name>`."""
+    """A type's name in a rule: `<type_name:name>`; one with slashes is understood as a person types it, too."""
 
-    regex = "[^/]+"
+    part_isolating = False
+    regex = r"[^/][\s\S]*?"
 
     def to_python(self, value: str) -> str:
         """Read a name."""
@@ -22,3 +24,8 @@ class TypeName(BaseConverter):
         """Write a name."""
         escaped = value.replace("%", "%25").replace("/", "%2F")
         return quote(escaped.replace(".", "%2E") if set(value) == {"."} else escaped, safe="")
+
+
+def know_names(state: BlueprintSetupState) -> None:
+    """Let an application know these rules: `blueprint.record_once(know_names)` before its first one."""
+    state.app.url_map.converters["type_name"] = TypeName

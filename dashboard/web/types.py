@@ -22,10 +22,10 @@ from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.history import asked_of, history, looks, shown, type_rows
 from dashboard.web.lists import paged
 from dashboard.web.operation_filters import listed, of_age
-from dashboard.web.type_names import TypeName
+from dashboard.web.type_names import know_names
 
 blueprint = Blueprint("types", __name__, url_prefix="/types")
-blueprint.record_once(lambda state: state.app.url_map.converters.update(type_name=TypeName))
+blueprint.record_once(know_names)
 
 # Evidence is kept no longer than that by default, and counters tell of it all the same.
 LONG_AGO_DAYS = 400

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from xml.etree.ElementTree import Element
 
 import pytest
 import sqlalchemy as sa
@@ -74,6 +75,8 @@ def row(choose: random.Random) -> Row:
         "created_at": created,
         "deadline_at": now() + timedelta(minutes=choose.choice((-600, 600))),
         "verdict": choose.choice(VERDICTS),
+        "amount": (amount := choose.choice((None, "0.1", "12.50"))),
+        "currency": amount and choose.choice(("EUR", "JPY")),
         "confirmed_at": confirmed if state == "confirmed" and choose.random() < 0.9 else None,
     }
 
@@ -95,7 +98,24 @@ def test_every_number_lists_as_many_rows_on_every_engine(database: Database) -> 
     choose = random.Random(who)  # noqa: S311 - rows, not secrets
     rows = [row(choose) for _ in range(30)]
     add_operations(database, *rows)
-    check_overview(browser_on(database, *GRANTS[who]), [each for each in rows if sees(GRANTS[who], each)])
+    browser = browser_on(database, *GRANTS[who])
+    check_overview(browser, [each for each in rows if sees(GRANTS[who], each)])
+    for address in ("/types", *{link for link in hrefs(browser.page("/types")) if link.startswith("/types/")}):
+        check_lists(browser, address)
+
+
+def hrefs(page: Element) -> list[str]:
+    """Where the links of a page lead."""
+    return [each.get("href", "") for each in page.iter("a")]
+
+
+def check_lists(browser: PageClient, address: str) -> None:
+    """Each number that is a count of operations lists as many."""
+    found = counts(browser.page(address))
+    told = [(value, url) for value, url, name in found if name is None or name in {"open", "exceptions", "overdue"}]
+    for value, url in told:
+        if url.startswith(("/operations", "/exceptions")):
+            assert (url, len(listed(browser, url))) == (url, int(value))
 
 
 def test_the_navigation_counts_what_the_queue_lists(shop: Shop) -> None:

@@ -2,14 +2,18 @@
 
 from datetime import timedelta
 from urllib.parse import quote
+from xml.etree.ElementTree import Element
 
 import pytest
 
 from dashboard.db import Database
+from dashboard.domain.ages import Windows
 from dashboard.domain.permissions import Grant, Role
-from tests.web.client import PageClient, heading, text_of
+from dashboard.services.open_snapshots import refresh
+from tests.web.client import PageClient, heading, parse, text_of
 from tests.web.lists import add_operations, browser_on, content, counts, listed, now, statements
 
+TENANTS = ("es", "es", "br", "jp")
 HOSTILE = (
     "a/b//c",
     "/",
@@ -51,12 +55,22 @@ def test_a_type_of_any_name_has_a_page_that_its_name_leads_to(
 ) -> None:
     add_operations(sqlite_database, {"type": name, "created_at": now()})
     for address in ("/", "/types", "/trends"):
-        [link] = {
-            each.get("href", "") for each in browser.page(address).iter("a") if each.get("href", "")[:7] == "/types/"
-        }
+        [link] = led_to(browser.page(address), "/types/")
         page = browser.get(link)
         assert (page.status_code, "1 operation cannot finish without a person." in page.text) == (200, True)
         assert check_numbers(browser, link) > 5
+        [policy] = led_to(parse(page.text), "/policies/")
+        assert browser.get(policy).status_code == 200
+
+
+def led_to(page: Element, start: str) -> set[str]:
+    """Where the links of a page lead that begin like this."""
+    return {url for each in page.iter("a") if (url := each.get("href", "")).startswith(start)}
+
+
+def test_a_name_with_slashes_can_be_typed_as_it_is(sqlite_database: Database, browser: PageClient) -> None:
+    add_operations(sqlite_database, {"type": "a/b", "created_at": now()})
+    assert "a/b" in content(browser.page("/types/a/b"))
 
 
 def test_numbers_of_a_type_and_a_tenant_list_their_rows(sqlite_database: Database, browser: PageClient) -> None:
@@ -152,3 +166,18 @@ def test_one_sample_is_its_own_percentiles(sqlite_database: Database, browser: P
     values = {name: value for value, _, name in counts(browser.page("/types/t")) if name}
     assert {values[name] for name in ("confirmed_p50", "confirmed_p95", "confirmed_p99")} == {"9"}
     assert "about 100.0%" in content(browser.page("/types/t"))
+
+
+def test_what_was_counted_ahead_says_when_and_is_summed_within_the_grants(database: Database) -> None:
+    worth = {"type": "t", "amount": "1.5", "currency": "EUR"}
+    add_operations(database, *({"tenant": tenant, **worth} for tenant in TENANTS))
+    assert refresh(database, windows=Windows(), at_least=1)
+    add_operations(database, {"tenant": "es", **worth})
+    for grants, size in (((Grant(Role.SUPPORT),), 4), ((Grant(Role.SUPPORT, "es"), Grant(Role.SUPPORT, "br")), 3)):
+        browser = browser_on(database, *grants)
+        for address in ("/", "/types", "/types/t"):
+            page = browser.page(address)
+            assert "counted every 10 seconds" in content(page)
+            assert str(size) in {value for value, _, _ in counts(page)}
+        [row] = [each for each in browser.page("/").iter("tr") if each.get("data-currency") == "EUR"]
+        assert text_of(row) == f"EUR {size} €{size * 1.5:.2f}"
