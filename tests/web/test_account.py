@@ -22,6 +22,17 @@ def test_preferences_are_kept_and_show_on_the_next_page(sign_in: SignIn) -> None
     assert chosen(browser, "timezone") == "America/Sao_Paulo"
 
 
+@pytest.mark.parametrize(("locale", "title"), [("es", "Cuenta"), ("pt_BR", "Conta")])
+def test_pages_speak_the_language_that_was_chosen_whatever_the_browser_asks(
+    sign_in: SignIn, locale: str, title: str
+) -> None:
+    browser = sign_in("support")
+    browser.send("/account", timezone="UTC", theme="light", locale=locale)
+    page = browser.page("/account", headers={"Accept-Language": "en"})
+    assert page.get("lang") == locale.replace("_", "-")
+    assert title in [text_of(heading) for heading in page.iter("h1")]
+
+
 @pytest.mark.parametrize(
     ("field", "words"),
     [

@@ -36,6 +36,28 @@ def test_every_text_is_translated_with_its_places_for_values(path: Path, tmp_pat
     assert [each for each in wanted if known[each].fuzzy or not places(known[each])] == []
 
 
-def test_a_browser_gets_the_language_it_asks_for(app: Flask) -> None:
-    page = new_client(app).get("/login", headers={"Accept-Language": "pt-BR, en;q=0.5"}).text
-    assert ('lang="pt-BR"' in page, "Entrar" in page) == (True, True)
+def test_there_is_a_catalogue_of_each_language_of_the_product() -> None:
+    assert [path.parts[-3] for path in CATALOGUES] == ["es", "pt_BR"]
+
+
+def test_spanish_speaks_to_nobody_by_name_of_address() -> None:
+    """Texts are impersonal: the reader is neither `usted` nor `tú`."""
+    with (ROOT / "translations/es/LC_MESSAGES/messages.po").open("rb") as file:
+        said = [text for message in read_po(file) if message.id for text in texts(message.string)]
+    addressed = re.compile(r"\b(usted(es)?|tú|tus?|contigo)\b", re.IGNORECASE)
+    assert [text for text in said if addressed.search(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "language", "word"),
+    [
+        ("pt-BR, en;q=0.5", "pt-BR", "Entrar"),
+        ("es", "es", "Iniciar sesión"),
+        ("es-MX, es;q=0.9, en;q=0.5", "es", "Iniciar sesión"),
+        ("fr, es-419;q=0.9", "es", "Iniciar sesión"),
+        ("fr", "en", "Sign in"),
+    ],
+)
+def test_a_browser_gets_the_language_it_asks_for(app: Flask, asked: str, language: str, word: str) -> None:
+    page = new_client(app).get("/login", headers={"Accept-Language": asked}).text
+    assert (f'lang="{language}"' in page, word in page) == (True, True)
