@@ -21,13 +21,12 @@ from dashboard.queries import keyset, totals
 from dashboard.queries.identity import matching
 from dashboard.queries.keyset import Page, Position, Sort
 from dashboard.queries.moments import NOW, Moment
-from dashboard.queries.open_rows import IS_OPEN, grouped, open_in_scope
+from dashboard.queries.open_rows import grouped, open_in_scope
 from dashboard.queries.review_filters import any_why, any_window
 from dashboard.queries.scoping import by_its_index, in_scope, narrowing
 
 NONE = "none"
 UNASSIGNED = "nobody"
-MAX_GROUPS = 12
 REQUIRED = (Operation.state, Operation.type, Operation.tenant, Operation.destination)
 OPTIONAL = (Operation.verdict, Operation.cause, Operation.currency)
 
@@ -114,15 +113,6 @@ class OperationFilter:
         return self.exceptions or self.overdue or bool(self.states and self.states <= OPEN)
 
 
-class Group(NamedTuple):
-    """Exceptions that failed alike: their type, verdict and cause (None: none), and how many they are."""
-
-    type: str
-    verdict: str | None
-    cause: str | None
-    size: int
-
-
 class Choices(NamedTuple):
     """Values that open work has, for the filter's lists."""
 
@@ -141,7 +131,7 @@ def list_operations(
     now: datetime,
 ) -> Page:
     """One page of rows with COLUMNS; raises InvalidInputError on a cursor that does not fit."""
-    wide = _made(_page, filters, tuple(scopes), sort.name, position.shape, now=now)
+    wide = made(_page, filters, tuple(scopes), sort.name, position.shape, now=now)
     return keyset.fetch(session, wide, sort=sort, position=position, values={"now": now})
 
 
@@ -149,14 +139,8 @@ def count_operations(
     session: Session, filters: OperationFilter, *, scopes: Sequence[Scope], now: datetime
 ) -> totals.Total:
     """How many rows the list has: exact for open work, capped for history; a search counts what it looks at."""
-    counting = _made(_count, filters, tuple(scopes), now=now)
+    counting = made(_count, filters, tuple(scopes), now=now)
     return totals.read(session, counting, {"now": now}, is_capped=not _is_bounded(filters))
-
-
-def groups(session: Session, filters: OperationFilter, *, scopes: Sequence[Scope], now: datetime) -> Sequence[Group]:
-    """The largest groups of the filtered open work by type, verdict and cause; at most twelve."""
-    rows = session.execute(_made(_groups, filters, tuple(scopes), now=now), {"now": now})
-    return [Group._make(row) for row in rows]
 
 
 def choices(session: Session, *, scopes: Sequence[Scope]) -> Choices:
@@ -184,7 +168,7 @@ def conditions(filters: OperationFilter, *, scopes: Sequence[Scope], now: Moment
     return found
 
 
-def _made(
+def made(
     make: "_lru_cache_wrapper[Select[*tuple[Any, ...]]]", filters: OperationFilter, *shape: Hashable, now: datetime
 ) -> Select[*tuple[Any, ...]]:
     """Make a statement, or take the one made before for the same filter and shape; ages are other bounds every time."""
@@ -218,18 +202,6 @@ def _count(filters: OperationFilter, scopes: tuple[Scope, ...], now: Moment) -> 
 
 def _is_bounded(filters: OperationFilter) -> bool:
     return filters.only_open or filters.query is not None
-
-
-@lru_cache(maxsize=500)
-def _groups(filters: OperationFilter, scopes: tuple[Scope, ...], now: Moment) -> Select[*tuple[Any, ...]]:
-    columns = (Operation.type, Operation.verdict, Operation.cause)
-    return (
-        select(*columns, func.count().label("size"))
-        .where(IS_OPEN, *conditions(filters, scopes=scopes, now=now))
-        .group_by(*grouped(columns))
-        .order_by(func.count().desc(), *columns)
-        .limit(MAX_GROUPS)
-    )
 
 
 @lru_cache(maxsize=500)

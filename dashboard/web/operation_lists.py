@@ -4,7 +4,7 @@ What differs: the queue holds only what needs a person, worst first, and groups 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +22,8 @@ from dashboard.edge.operation_filters import AGE_WINDOWS, CAUSES, OPEN_STATES, V
 from dashboard.queries import operations as queries
 from dashboard.queries.identity import LIMIT as SEARCH_LIMIT
 from dashboard.queries.keyset import Page, Position, Sort
-from dashboard.queries.operations import NONE, OPEN_ONLY_SORTS, SORTS, UNASSIGNED, Choices, Group, OperationFilter
+from dashboard.queries.operations import NONE, OPEN_ONLY_SORTS, SORTS, UNASSIGNED, Choices, OperationFilter
+from dashboard.queries.queue import Group, Queue, queue_of
 from dashboard.queries.totals import Total
 from dashboard.web import context
 from dashboard.web.bulk_choice import choice
@@ -54,8 +55,7 @@ class Listing:
     position: Position
     page: Page
     total: Total
-    groups: Sequence[Group]
-    ungrouped: Total
+    queue: Queue | None
     choices: Choices
     anything: bool
     now: datetime
@@ -106,22 +106,27 @@ def _listing(
 ) -> Listing:
     now = context.now()
     page = queries.list_operations(session, filters, scopes=visible, sort=sort, position=position, now=now)
-    total = queries.count_operations(session, filters, scopes=visible, now=now)
-    # The groups stay whole while one of them is chosen, so that the next one is a click away.
-    everything = replace(filters, types=frozenset(), verdicts=frozenset(), causes=frozenset())
-    grouped = filters.exceptions
+    queue = queue_of(session, filters, scopes=visible, now=now) if filters.exceptions else None
     return Listing(
         filters=filters,
         sort=sort,
         position=position,
         page=page,
-        total=total,
-        groups=queries.groups(session, everything, scopes=visible, now=now) if grouped else (),
-        ungrouped=queries.count_operations(session, everything, scopes=visible, now=now) if grouped else total,
+        total=_total(session, filters, queue, visible=visible, now=now),
+        queue=queue,
         choices=queries.choices(session, scopes=visible),
         anything=bool(page.rows) or queries.has_any(session, scopes=visible),
         now=now,
     )
+
+
+def _total(
+    session: Session, filters: OperationFilter, queue: Queue | None, *, visible: Sequence[Scope], now: datetime
+) -> Total:
+    # A search looks at so many rows of an identity, and the filter takes part in which.
+    if queue and not filters.query:
+        return Total(queue.chosen, capped=False)
+    return queries.count_operations(session, filters, scopes=visible, now=now)
 
 
 def _why(row: Any, *, now: datetime) -> tuple[Why, ...]:
@@ -178,10 +183,13 @@ def _columns(listing: Listing) -> dict[str, tuple[str, str]]:
 
 def _looks(listing: Listing) -> list[Look]:
     """All, and each group of what failed alike; none where nothing is grouped."""
-    found = [_look(group, listing.filters) for group in listing.groups]
+    queue = listing.queue
+    if queue is None:
+        return []
+    found = [_look(group, listing.filters) for group in queue.groups]
     every = url_with(type=None, verdict=None, cause=None)
     only = not any(look.chosen for look in found)
-    return [Look(every, str(gettext("All")), listing.ungrouped, only), *found] if found else []
+    return [Look(every, str(gettext("All")), Total(queue.size, capped=False), only), *found] if found else []
 
 
 def _look(group: Group, filters: OperationFilter) -> Look:

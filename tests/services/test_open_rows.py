@@ -25,8 +25,9 @@ from dashboard.queries.identity import landing
 from dashboard.queries.keyset import Position, encode
 from dashboard.queries.metrics import standing_at
 from dashboard.queries.open_work import by_tenant, live
-from dashboard.queries.operations import SORTS, OperationFilter, choices, count_operations, groups, list_operations
+from dashboard.queries.operations import SORTS, OperationFilter, choices, count_operations, list_operations
 from dashboard.queries.policies import open_by_type
+from dashboard.queries.queue import queue_of
 from dashboard.queries.waiting import waiting
 from tests.factories import NOW
 
@@ -70,7 +71,7 @@ def test_open_work_is_read_by_its_own_indexes(
             for position in (Position(), Position(after=here), Position(before=here)):
                 list_operations(session, filters, scopes=scopes, sort=sort, position=position, now=NOW)
         count_operations(session, filters, scopes=scopes, now=NOW)
-        groups(session, filters, scopes=scopes, now=NOW)
+        queue_of(session, filters, scopes=scopes, now=NOW)
         choices(session, scopes=scopes)
     assert read
     assert {index for index in read if not index.startswith("ix_operations_open_")} == set()
