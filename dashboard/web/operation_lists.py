@@ -30,6 +30,7 @@ from dashboard.web.bulk_choice import choice
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import counted, person_zone
 from dashboard.web.lists import Look, field, paged
+from dashboard.web.offered import offered
 from dashboard.web.operation_filters import NAMES, chips, word_of
 
 blueprint = Blueprint("operation_lists", __name__)
@@ -114,7 +115,7 @@ def _listing(
         page=page,
         total=_total(session, filters, queue, visible=visible, now=now),
         queue=queue,
-        choices=queries.choices(session, scopes=visible),
+        choices=offered(session, scopes=visible),
         anything=bool(page.rows) or queries.has_any(session, scopes=visible),
         now=now,
     )
