@@ -180,10 +180,13 @@ def next_notice(told: Told | None, *, known: int, audible: int, now: datetime, r
     return NoticeKind.REPEAT if now - told.at >= repeat else None
 
 
-def group_of(subject: str, *, destination: str) -> str:
-    """The group whose alerts are told together: those of a destination, of a type without one, or of the rest."""
+def group_of(rule: Rule, subject: str, *, destination: str) -> str:
+    """The group whose alerts are told together: those of a destination, or of a type without one.
+
+    What is wrong with the installation has little to do with what else is, so it is told by itself.
+    """
     if subject == INSTALLATION:
-        return INSTALLATION_GROUP
+        return f"{INSTALLATION_GROUP}:{rule}"
     return f"destination:{destination}" if destination else f"type:{subject}"
 
 

@@ -52,7 +52,8 @@ class Telling:
     @property
     def name(self) -> str:
         """The destination or type, or the installation."""
-        return INSTALLATION_GROUP if self.group == INSTALLATION_GROUP else visible(self.group.partition(":")[2])
+        kind, _, name = self.group.partition(":")
+        return INSTALLATION_GROUP if kind == INSTALLATION_GROUP else visible(name)
 
 
 def request_body(telling: Telling, place: Place) -> str:

@@ -142,7 +142,7 @@ def _standing(alert: Alert) -> Standing:
 def _new(session: Session, key: _Key, policies: Policies) -> Alert:
     rule, subject = key
     destination = policies.of(subject).destination if subject != INSTALLATION else ""
-    group = group_of(subject, destination=destination)
+    group = group_of(rule, subject, destination=destination)
     alert = Alert(rule=rule.value, subject=subject, group_key=group, destination=destination)
     session.add(alert)
     return alert

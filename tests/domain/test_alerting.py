@@ -98,9 +98,11 @@ def test_what_a_group_tells(
     assert found is expected
 
 
-def test_a_group_is_a_destination_a_type_without_one_or_the_installation() -> None:
-    groups = [group_of("charge", destination="payments"), group_of("charge", destination="")]
-    assert [*groups, group_of("", destination="")] == ["destination:payments", "type:charge", "installation"]
+def test_a_group_is_a_destination_a_type_without_one_or_a_rule_of_the_installation() -> None:
+    assert group_of(Rule.AGE, "charge", destination="payments") == "destination:payments"
+    assert group_of(Rule.AGE, "charge", destination="") == "type:charge"
+    # Dead letters are no reason to learn of a broken audit log hours later.
+    assert group_of(Rule.AUDIT, "", destination="") == "installation:audit"
 
 
 def test_every_rule_belongs_to_types_or_to_the_installation_and_has_a_unit() -> None:
