@@ -28,6 +28,9 @@ class Percentiles(NamedTuple):
     p95: timedelta | None = None
 
 
+Ages = dict[str | None, Percentiles]
+
+
 def percentiles(
     session: Session,
     totals: Mapping[str | None, int],

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from dashboard.domain.exceptions import Why
 from dashboard.domain.permissions import Scope
 from dashboard.models import OpenSnapshot
-from dashboard.queries.open_ages import Percentiles
+from dashboard.queries.open_ages import Ages, Percentiles
 from dashboard.queries.open_work import Cell, Money, OpenWork, Review, added
 
 # With less open work, each look counts it.
@@ -23,8 +23,6 @@ OPEN_AT_LEAST = 50_000
 FRESH_FOR = timedelta(minutes=1)
 ALL_TENANTS = ""
 EVERYWHERE = (Scope(tenant=None, type=None),)
-
-Ages = dict[str | None, Percentiles]
 
 
 def latest(
@@ -54,14 +52,12 @@ def latest(
         for name, each in found.items()
         if name in wanted
     ]
-    whole = added(parts, now=taken_at, is_snapshot=True)
+    # Percentiles cannot be added up: only who sees all of it sees those that were taken with it.
+    if wanted == {ALL_TENANTS} and Scope(tenant=None, type=None) in scopes:
+        whole = parts[0]
+    else:
+        whole = added(parts, now=taken_at, is_snapshot=True)
     return whole if type is None else whole.of_types({type})
-
-
-def ages(session: Session) -> Ages:
-    """The percentiles of the ages of all tenants together as the snapshot has them, by type; None: of all types."""
-    figures = session.scalar(select(OpenSnapshot.figures).where(OpenSnapshot.tenant == ALL_TENANTS)) or {"ages": []}
-    return {name: Percentiles(*(_length(each) for each in lengths)) for name, lengths in figures["ages"]}
 
 
 def written(work: OpenWork, ages: Ages) -> dict[str, Any]:
@@ -82,6 +78,7 @@ def read(figures: dict[str, Any], *, at: datetime) -> OpenWork:
         [Review(name, age, Why(why), size) for name, age, why, size in figures["review"]],
         [Money(name, currency, size, Decimal(amount)) for name, currency, size, amount in figures["money"]],
         is_snapshot=True,
+        ages={name: Percentiles(*(_length(each) for each in lengths)) for name, lengths in figures["ages"]},
     )
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import NamedTuple
 
 from sqlalchemy.orm import Session
@@ -83,8 +84,15 @@ class Standing:
 
     def aged(self, bucket: str) -> AgeCounts:
         """The sum over types of one age bucket."""
-        found = [each.ages.get(bucket, AgeCounts()) for each in self.types]
-        return AgeCounts(*(sum(counts[index] for counts in found) for index in range(len(AgeCounts._fields))))
+        return self._aged.get(bucket, AgeCounts())
+
+    @cached_property
+    def _aged(self) -> Mapping[str, AgeCounts]:
+        found: dict[str, AgeCounts] = {}
+        for name, counts in (item for each in self.types for item in each.ages.items()):
+            before = found.get(name, AgeCounts())
+            found[name] = AgeCounts(*(one + other for one, other in zip(before, counts, strict=True)))
+        return found
 
     def percentiles_of(self, name: str | None = None) -> Percentiles:
         """The percentiles of one type, or of all of them."""
@@ -176,6 +184,6 @@ def _percentiles(
     tenant: str | None,
 ) -> Mapping[str | None, Percentiles]:
     """Walked to in the indexes, or for who sees everything as the snapshot has them."""
-    if work.is_snapshot and tenant is None and Scope(None, None) in scopes:
-        return open_snapshots.ages(session)
+    if work.ages is not None:
+        return work.ages
     return open_ages.percentiles(session, totals, scopes=scopes, now=work.now, tenant=tenant)

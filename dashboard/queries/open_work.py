@@ -21,6 +21,7 @@ from dashboard.domain.exceptions import Why, why_in_review
 from dashboard.domain.permissions import Scope
 from dashboard.domain.states import State
 from dashboard.models import Operation
+from dashboard.queries.open_ages import Ages
 from dashboard.queries.open_rows import IS_OPEN, grouped, open_in_scope
 from dashboard.queries.review_filters import window_bucket
 from dashboard.queries.scoping import narrowing
@@ -66,13 +67,17 @@ class Money(NamedTuple):
 
 @dataclass(frozen=True)
 class OpenWork:
-    """All of it at one moment; `is_snapshot` where it was counted a little while ago."""
+    """All of it at one moment; `is_snapshot` where it was counted a little while ago.
+
+    `ages` are the percentiles of its types and of all of it, where they were taken together with it.
+    """
 
     now: datetime
     cells: Sequence[Cell]
     review: Sequence[Review]
     money: Sequence[Money]
     is_snapshot: bool = False
+    ages: Ages | None = None
 
     def of_types(self, names: Iterable[str]) -> "OpenWork":
         """The part of it that is of these types."""

@@ -12,8 +12,9 @@ from dashboard.db import Database, clock, reading, transact
 from dashboard.domain.ages import Windows
 from dashboard.models import OpenSnapshot, Operation
 from dashboard.queries import open_ages, open_work
+from dashboard.queries.open_ages import Ages
 from dashboard.queries.open_rows import IS_OPEN
-from dashboard.queries.open_snapshots import ALL_TENANTS, EVERYWHERE, OPEN_AT_LEAST, Ages, written
+from dashboard.queries.open_snapshots import ALL_TENANTS, EVERYWHERE, OPEN_AT_LEAST, written
 from dashboard.queries.open_work import OpenWork
 from dashboard.services import rollups
 
