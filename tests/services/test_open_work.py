@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -199,3 +200,17 @@ def test_sums_keep_every_digit_however_many_there_are(database: Database) -> Non
     assert [each.amount for each in look(database, scopes=SCOPES[0]).worth] == [
         Decimal("1999999999999999999999998.000003")
     ]
+
+
+def test_workers_that_count_at_once_leave_one_whole_snapshot(database: Database) -> None:
+    choose = random.Random(5)  # noqa: S311 - rows, not secrets
+    rows = [row(choose) | {"state": "pending", "tenant": tenant} for tenant in TENANTS for _ in range(4)]
+    fill(database, rows)
+    with ThreadPoolExecutor(4) as workers:
+        done = [workers.submit(refresh, database, windows=WINDOWS, at_least=1) for _ in range(4)]
+    assert any(each.result() for each in done)
+    with reading(database) as session:
+        kept = session.execute(sa.select(OpenSnapshot.tenant, OpenSnapshot.taken_at)).all()
+    assert {each.tenant for each in kept} == {*TENANTS, ""}
+    assert len({each.taken_at for each in kept}) == 1
+    assert look(database, scopes=SCOPES[0]).total("open") == len(rows)
