@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from sqlalchemy import event, select
 from werkzeug.test import EnvironBuilder
 
-from dashboard.app import create_app
+from dashboard.app import create_app, settle
 from dashboard.bench import shop
 from dashboard.config import Settings
 from dashboard.db import Database, reading
@@ -83,7 +83,9 @@ def overhearing(database: Database) -> Iterator[Overheard]:
 def application(database: Database, *, policies: Path) -> Flask:
     """The product's own application, as it runs in production; only its cookie goes without TLS."""
     key = SecretStr(secrets.token_urlsafe(24))
-    return create_app(Settings(secret_key=key, policies=policies, cookie_secure=False), database=database)
+    app = create_app(Settings(secret_key=key, policies=policies, cookie_secure=False), database=database)
+    settle()
+    return app
 
 
 def signed_in(app: Flask, database: Database, *, name: str, grants: Sequence[Grant]) -> str:

@@ -9,7 +9,7 @@ import click
 from flask import Flask
 from waitress.server import create_server
 
-from dashboard.app import create_app
+from dashboard.app import create_app, settle
 from dashboard.cli.setup import ready_database
 from dashboard.config import Settings
 from dashboard.domain.errors import InvalidInputError, Problem
@@ -48,7 +48,9 @@ def listen(host: str, port: int) -> socket.socket:
 
 def run(app: Flask, opened: socket.socket, *, trusted_proxy: str | None = None) -> None:
     """Answer requests until Ctrl-C or SIGTERM; forwarded headers count only from the trusted proxy."""
-    serving(app, opened, trusted_proxy=trusted_proxy).run()
+    server = serving(app, opened, trusted_proxy=trusted_proxy)
+    settle()
+    server.run()
 
 
 def serving(app: Flask, opened: socket.socket, *, trusted_proxy: str | None = None) -> Any:
