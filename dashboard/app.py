@@ -128,9 +128,9 @@ def create_app(settings: Settings, *, database: Database | None = None) -> Flask
 
 
 def settle() -> None:
-    """Let the garbage collector leave alone what is there before the first request, for it lives as long as the process.
+    """Let the garbage collector leave alone what is there before the first request: it lives as long as the process.
 
-    Looking through it again and again took a tenth of the time of a page of a list.
+    Looking through it again and again took a tenth of the time of a list.
     """
     gc.collect()
     gc.freeze()
