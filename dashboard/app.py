@@ -59,6 +59,7 @@ from dashboard.web import (
     windows,
     wording,
 )
+from dashboard.web.addresses import AddressedFlask
 
 BLUEPRINTS: tuple[Blueprint, ...] = (
     account.blueprint,
@@ -103,7 +104,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
 
 def create_app(settings: Settings, *, database: Database | None = None) -> Flask:
     """Make the application; raises InvalidInputError without a secret key or with a bad policy file."""
-    app = Flask(
+    app = AddressedFlask(
         __name__,
         static_folder=str(resource_dir("static")),
         template_folder=str(resource_dir("templates")),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from flask import url_for
 from flask_babel import format_date, gettext
 from sqlalchemy.orm import Session
 
@@ -20,7 +21,6 @@ from dashboard.edge.filters import Args, parse_choice, parse_text
 from dashboard.edge.operation_filters import LONGEST_NAME
 from dashboard.queries import trends
 from dashboard.queries.trends import Counts, Durations, Freshness
-from dashboard.web.addresses import address_of
 from dashboard.web.charts import Bar, Column, Line, Tick, bars, line, ticks
 from dashboard.web.formatting import duration, number, percent
 from dashboard.web.operation_filters import listed
@@ -54,7 +54,7 @@ class Asked:
         """The address of the events of one kind in the period, or on one day of it."""
         since, until = _bounds(self.period, day)
         times: dict[str, Any] = {"from": _written(since), "to": _written(until)}
-        return address_of("facts.index", fact=fact.value, label=label, **{**self.narrowed, **more}, **times)
+        return url_for("facts.index", fact=fact.value, label=label, **{**self.narrowed, **more}, **times)
 
 
 @dataclass(frozen=True)

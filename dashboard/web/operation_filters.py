@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from flask import request
+from flask import request, url_for
 from flask_babel import LazyString, gettext, lazy_gettext
 
 from dashboard.domain.ages import AgeBucket
@@ -17,7 +17,6 @@ from dashboard.edge.filters import (
 )
 from dashboard.queries.operations import NONE, UNASSIGNED
 from dashboard.web import lists
-from dashboard.web.addresses import address_of
 from dashboard.web.formatting import duration
 from dashboard.web.labels import label
 
@@ -52,7 +51,7 @@ def chips(args: Args, *, exceptions: bool) -> list[tuple[str, str]]:
 
 def listed(**parameters: Any) -> str:
     """Give the address of the operations with these parameters; a list repeats one, None leaves it out."""
-    return address_of("operation_lists.operations", **parameters)
+    return url_for("operation_lists.operations", **parameters)
 
 
 def of_age(bucket: AgeBucket) -> dict[str, str]:

@@ -17,7 +17,6 @@ from dashboard.queries import trends
 from dashboard.queries.open_types import Standing, standing_of
 from dashboard.queries.type_list import Type, page_of
 from dashboard.web import context
-from dashboard.web.addresses import address_of
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.history import asked_of, history, looks, shown, type_rows
 from dashboard.web.lists import paged
@@ -110,7 +109,7 @@ def of_work(work: Standing, **narrowed: str | None) -> dict[str, Any]:
 
 
 def _queue(**parameters: Any) -> str:
-    return address_of("operation_lists.exceptions", **parameters)
+    return url_for("operation_lists.exceptions", **parameters)
 
 
 def _fits(name: str, wanted: str | None) -> bool:

@@ -6,12 +6,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from babel import Locale
-from babel.dates import format_datetime
+from babel.dates import format_datetime, format_timedelta
 from babel.numbers import format_currency, format_decimal, get_currency_precision
 from babel.support import NullTranslations
 from flask import Flask, g, render_template_string
 from hypothesis import given
-from hypothesis.strategies import decimals, integers, sampled_from
+from hypothesis.strategies import decimals, integers, sampled_from, timedeltas
 from markupsafe import Markup
 
 from dashboard.queries.totals import Total
@@ -64,6 +64,18 @@ def test_people_read_times_in_their_zone(zone: str | None, shown: str) -> None:
 )
 def test_times_are_told_from_now(distance: timedelta, shown: str) -> None:
     assert formatting.ago(AT + distance) == shown
+
+
+@pytest.mark.parametrize("locale", ["en", "es", "pt_BR", "ru"])
+@given(
+    distance=timedeltas(min_value=timedelta(seconds=45), max_value=timedelta(days=10_000))
+    | integers(23, 2000).map(lambda halves: timedelta(minutes=30 * halves)),
+    sign=sampled_from([-1, 1]),
+)
+def test_times_from_now_are_what_babel_writes(locale: str, distance: timedelta, sign: int) -> None:
+    g.language = Language(Locale.parse(locale), NullTranslations())
+    babel = format_timedelta(sign * distance, add_direction=True, threshold=1.5, format="long", locale=locale)
+    assert formatting.ago(AT + sign * distance) == babel
 
 
 @pytest.mark.parametrize(
