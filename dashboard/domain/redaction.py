@@ -5,6 +5,7 @@ Three rules, each enough alone: the name of a field, the look of a value, and th
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 REDACTED = "[redacted]"
@@ -110,6 +111,7 @@ def _folded(paths: Iterable[str]) -> "frozenset[_Path]":
     return frozenset(tuple(fold(part) for part in path.split(".")) for path in paths)
 
 
+@lru_cache(maxsize=4096)
 def fold(name: str) -> str:
     """A field's name in the spelling that all its spellings share: case, '-' and '_' make no difference."""
     return _NOT_WORD.sub("_", _WORD_START.sub("_", name).lower()).strip("_")

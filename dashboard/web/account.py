@@ -5,7 +5,6 @@ from zoneinfo import available_timezones
 from babel import Locale
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext, ngettext
 
 from dashboard.db import clock
 from dashboard.domain.errors import InvalidInputError, NotAllowedError, Problem
@@ -18,6 +17,7 @@ from dashboard.web.context import actor, database, known_person, read, settings,
 from dashboard.web.devices import device
 from dashboard.web.frame import languages
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, ngettext
 from dashboard.web.wording import by_field
 
 blueprint = Blueprint("account", __name__, url_prefix="/account")

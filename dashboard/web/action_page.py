@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from flask import render_template
-from flask_babel import LazyString, gettext, lazy_gettext
+from flask_babel import LazyString
 from sqlalchemy.orm import Session
 
 from dashboard.domain.actions import ActionName
@@ -25,6 +25,7 @@ from dashboard.web.context import actor, policies, read
 from dashboard.web.differences import differences
 from dashboard.web.effects import effects
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, lazy_gettext
 
 STATES: dict[str, LazyString] = {
     "proposed": lazy_gettext("Proposed; nothing is done until it is approved."),
@@ -103,7 +104,7 @@ def outcome_sentence(action: Any, state: str) -> str:
     if state in STATES:
         return str(STATES[state])
     if action.action == ActionName.CLOSE and action.outcome == "no_effect":
-        return str(gettext("A later check contradicts it: the effect exists."))
+        return gettext("A later check contradicts it: the effect exists.")
     return str(SENTENCES.get(action.outcome) or label("outcome", action.outcome))
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from flask import Blueprint, render_template, request, url_for
-from flask_babel import LazyString, gettext, lazy_gettext, ngettext
+from flask_babel import LazyString
 from sqlalchemy.orm import Session
 
 from dashboard.domain.actions import REASON_CODES, ActionName
@@ -30,6 +30,7 @@ from dashboard.web.action_page import TypedVote, action_page, outcome_sentence
 from dashboard.web.context import actor, read, requires
 from dashboard.web.formatting import counted, person_zone
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, lazy_gettext, ngettext
 from dashboard.web.lists import chips, field, flag_word, moment_word, paged
 
 blueprint = Blueprint("actions", __name__, url_prefix="/actions")
@@ -136,7 +137,7 @@ def _looks(
 def _people(args: Args) -> list[tuple[str, str]]:
     """Anybody, oneself, and whoever the address names."""
     who = args.get("requested_by", "").strip()
-    people = [("", str(gettext("Anybody"))), (ME, str(gettext("Me")))]
+    people = [("", gettext("Anybody")), (ME, gettext("Me"))]
     return people if who in {"", ME} else [*people, (who, who)]
 
 
@@ -146,7 +147,7 @@ def _option(name: str, value: str) -> str:
 
 def _word(name: str, value: str) -> str | None:
     if name in {"requested_by", "waiting", "voter"}:
-        return str(gettext("me")) if value == ME else value
+        return gettext("me") if value == ME else value
     if name in {"since", "until"}:
         return moment_word(name)
     if name == "reviewed":

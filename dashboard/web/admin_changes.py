@@ -10,7 +10,6 @@ from uuid import uuid4
 
 from flask import Blueprint, abort, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext, ngettext
 
 from dashboard.db import clock
 from dashboard.domain.errors import InvalidInputError, NotFoundError
@@ -25,6 +24,7 @@ from dashboard.web import once, provider
 from dashboard.web.admin_users import grant_from, role_options
 from dashboard.web.context import actor, database, read, requires, settings, write
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, ngettext
 from dashboard.web.wording import by_field
 
 blueprint = Blueprint("admin_changes", __name__, url_prefix="/admin/users/<int:user_id>")

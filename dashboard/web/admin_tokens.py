@@ -6,7 +6,6 @@ from uuid import uuid4
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext
 
 from dashboard.db import clock
 from dashboard.domain.errors import InvalidInputError, NotFoundError
@@ -17,6 +16,7 @@ from dashboard.services import tokens
 from dashboard.web import context, once
 from dashboard.web.context import actor, read, requires, write
 from dashboard.web.labels import label
+from dashboard.web.language import gettext
 from dashboard.web.wording import by_field
 
 blueprint = Blueprint("admin_tokens", __name__, url_prefix="/admin")

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import LazyString, lazy_gettext, ngettext
+from flask_babel import LazyString
 
 from dashboard.domain.errors import InvalidInputError, NotFoundError, Problem
 from dashboard.domain.permissions import Grant, Permission, Role
@@ -20,6 +20,7 @@ from dashboard.web.context import actor, database, read, requires, settings
 from dashboard.web.devices import device
 from dashboard.web.formatting import counted
 from dashboard.web.labels import label
+from dashboard.web.language import lazy_gettext, ngettext
 from dashboard.web.lists import chips, field, paged
 from dashboard.web.wording import by_field
 

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from flask import request, url_for
-from flask_babel import gettext, lazy_gettext
 
 from dashboard.domain.alert_words import TITLES, Said, rows_path, what_is_wrong, what_to_do
 from dashboard.domain.alerting import EVERY_RULE, INSTALLATION, AlertState, Rule, may_silence
@@ -17,6 +16,7 @@ from dashboard.domain.text import visible
 from dashboard.models import Alert, AlertNotice, AlertSilence
 from dashboard.queries.alerts import SeenAlert, breach_of
 from dashboard.web.formatting import duration, number, percent
+from dashboard.web.language import gettext, lazy_gettext
 
 MOST_NOTICES = 5
 OPEN_TO_ALL = "/audit"
@@ -60,10 +60,10 @@ def card_of(
     return Card(
         alert=alert,
         shown=seen.shown,
-        title=str(gettext(TITLES[breach.rule])),
+        title=gettext(TITLES[breach.rule]),
         subject=subject_name(alert.subject),
         sentence=sentence_of(what_is_wrong(breach)),
-        to_do=str(gettext(what_to_do(breach))),
+        to_do=gettext(what_to_do(breach)),
         rows_url=request.script_root + path if may_open else None,
         rows_label=str(ROWS.get(breach.rule, ROWS_OF_A_TYPE)),
         silence=seen.silence,
@@ -77,20 +77,20 @@ def card_of(
 
 def sentence_of(said: Said) -> str:
     """Write a text with its values in the person's language."""
-    return str(gettext(said.text)) % {name: _written(value) for name, value in said.values.items()}
+    return gettext(said.text) % {name: _written(value) for name, value in said.values.items()}
 
 
 def subject_name(subject: str) -> str:
     """What an alert is about: the name of a type, or the installation."""
-    return str(gettext("Installation")) if subject == INSTALLATION else visible(subject)
+    return gettext("Installation") if subject == INSTALLATION else visible(subject)
 
 
 def rule_name(rule: str) -> str:
     """What a silence is about: the title of one rule, or all of them."""
     if rule == EVERY_RULE:
-        return str(gettext("All alerts"))
+        return gettext("All alerts")
     found = known(Rule, rule)
-    return str(gettext(TITLES[found])) if found else visible(rule)
+    return gettext(TITLES[found]) if found else visible(rule)
 
 
 def _fires_at(alert: Alert, policies: Policies) -> datetime | None:

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import LazyString, gettext, lazy_gettext
+from flask_babel import LazyString
 from sqlalchemy.orm import Session
 
 from dashboard.domain.alerting import (
@@ -29,6 +29,7 @@ from dashboard.services.silences import Wish
 from dashboard.web.alert_cards import rule_name, subject_name
 from dashboard.web.context import actor, database, policies, read, requires
 from dashboard.web.formatting import moment_title
+from dashboard.web.language import gettext, lazy_gettext
 from dashboard.web.wording import by_field
 
 blueprint = Blueprint("alert_silences", __name__, url_prefix="/alerts")

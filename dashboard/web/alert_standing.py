@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from flask_babel import gettext
-
 from dashboard.domain.policy import Policies
 from dashboard.domain.text import visible
 from dashboard.models import AlertEvaluation
 from dashboard.web.formatting import ago
+from dashboard.web.language import gettext
 
 # The worker looks every half minute.
 LATE = timedelta(minutes=5)

@@ -2,7 +2,6 @@
 
 from flask import Blueprint, abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext
 
 from dashboard.domain.approval import Vote
 from dashboard.domain.errors import InvalidInputError, NotFoundError, OperationsError
@@ -14,6 +13,7 @@ from dashboard.services import approvals
 from dashboard.services.approvals import Decided
 from dashboard.web.action_page import TypedVote, action_page
 from dashboard.web.context import actor, database, policies, requires
+from dashboard.web.language import gettext
 from dashboard.web.results import result
 from dashboard.web.wording import by_field, in_words
 
@@ -59,9 +59,9 @@ def decide(number: int, vote: str) -> ResponseReturnValue:
 
 def _told(decided: Decided) -> str:
     if decided.repeated:
-        return str(gettext("You had decided so before. Nothing was done twice."))
+        return gettext("You had decided so before. Nothing was done twice.")
     if decided.executed:
-        return str(gettext("Approved. %(done)s", done=result(decided.executed, reason_code=None)))
+        return gettext("Approved. %(done)s", done=result(decided.executed, reason_code=None))
     if decided.vote is Vote.APPROVE:
         return str(
             gettext(
@@ -71,5 +71,5 @@ def _told(decided: Decided) -> str:
             )
         )
     if decided.vote is Vote.REJECT:
-        return str(gettext("Rejected. Nothing was done."))
-    return str(gettext("Withdrawn. Nothing was done."))
+        return gettext("Rejected. Nothing was done.")
+    return gettext("Withdrawn. Nothing was done.")

@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import LazyString, lazy_gettext, ngettext
+from flask_babel import LazyString
 
 from dashboard.domain.masking import Hiding, hide_text, mask_body
 from dashboard.domain.permissions import Permission, allows, holds
@@ -28,6 +28,7 @@ from dashboard.web.audit_entries import changes_of, pretty
 from dashboard.web.context import actor, database, policies, read, requires, settings
 from dashboard.web.formatting import counted, person_zone
 from dashboard.web.labels import LABELS, label
+from dashboard.web.language import lazy_gettext, ngettext
 from dashboard.web.lists import chips, field, moment_word, paged
 from dashboard.web.verifications import Finding, finding_of, found_in
 

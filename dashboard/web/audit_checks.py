@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from flask_babel import LazyString, gettext, lazy_gettext
+from flask_babel import LazyString
 
 from dashboard.domain.permissions import Actor
 from dashboard.domain.text import visible
@@ -13,6 +13,7 @@ from dashboard.queries.audit import reads
 from dashboard.queries.audit_checks import AuditStanding, Way
 from dashboard.services.audit import Verification
 from dashboard.web.formatting import moment_title
+from dashboard.web.language import gettext, lazy_gettext
 from dashboard.web.verifications import Finding, finding_of
 
 WAYS: Mapping[Way, LazyString] = {

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import LazyString, gettext, lazy_gettext, ngettext
+from flask_babel import LazyString
 
 from dashboard.domain.actions import ActionName
 from dashboard.domain.ages import windows_of
@@ -22,6 +22,7 @@ from dashboard.web.bulk_choice import LISTS, actions_to_ask_for, kept_filters
 from dashboard.web.context import actor, database, policies, read, requires
 from dashboard.web.formatting import person_zone
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, lazy_gettext, ngettext
 from dashboard.web.lists import chips, field, paged
 from dashboard.web.wording import by_field
 
@@ -58,7 +59,7 @@ def make() -> ResponseReturnValue:
     """Make a draft, once, and show it; what cannot be a plan is said, with the choice kept."""
     key, action = request.form.get("idempotency_key"), known(ActionName, request.form.get("action"))
     if key is None or action is None:
-        missing = "" if key is None else str(gettext("Choose what to do with them."))
+        missing = "" if key is None else gettext("Choose what to do with them.")
         return _choice(problem=missing, again=True)
     try:
         selection = _selection()

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from flask import Blueprint, abort, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import LazyString, gettext, lazy_gettext
+from flask_babel import LazyString
 
 from dashboard.domain.actions import ActionName
 from dashboard.domain.approval import Vote
@@ -24,6 +24,7 @@ from dashboard.services.bulk_decisions import PlanForm
 from dashboard.web.bulk_sums import shown_sums, totals
 from dashboard.web.context import actor, database, policies, read, requires, wants_part
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, lazy_gettext
 from dashboard.web.lists import paged
 from dashboard.web.wording import by_field, in_words
 

@@ -2,7 +2,6 @@
 
 from flask import Blueprint, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext
 
 from dashboard.domain.actions import ActionName
 from dashboard.domain.permissions import Permission, allows
@@ -11,6 +10,7 @@ from dashboard.models import Operation
 from dashboard.services import reconciliation
 from dashboard.web.context import actor, database, policies, requires
 from dashboard.web.findings import done, said
+from dashboard.web.language import gettext
 
 blueprint = Blueprint("checks", __name__, url_prefix="/operations")
 

@@ -5,7 +5,6 @@ from uuid import uuid4
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext
 
 from dashboard.db import clock
 from dashboard.domain.errors import ConflictError, InvalidInputError
@@ -16,6 +15,7 @@ from dashboard.services import claims
 from dashboard.services.actions import find
 from dashboard.web.context import actor, database, read, requires
 from dashboard.web.formatting import clock_time
+from dashboard.web.language import gettext
 from dashboard.web.wording import by_field
 
 blueprint = Blueprint("claims", __name__, url_prefix="/operations")

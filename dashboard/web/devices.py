@@ -1,6 +1,6 @@
 """What a browser says it is, in a few words: enough to recognise one's own sessions, and no proof of anything."""
 
-from flask_babel import gettext
+from dashboard.web.language import gettext
 
 # The first that fits counts: most browsers name those they descend from as well.
 BROWSERS = (
@@ -27,8 +27,8 @@ def device(user_agent: str | None) -> str:
     """Give browser and system in words; both may be unknown."""
     browser, system = _first(BROWSERS, user_agent or ""), _first(SYSTEMS, user_agent or "")
     if browser and system:
-        return str(gettext("%(browser)s on %(system)s", browser=browser, system=system))
-    return browser or system or str(gettext("Unknown browser"))
+        return gettext("%(browser)s on %(system)s", browser=browser, system=system)
+    return browser or system or gettext("Unknown browser")
 
 
 def _first(names: tuple[tuple[str, str], ...], text: str) -> str:

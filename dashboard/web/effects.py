@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from flask_babel import gettext
-
 from dashboard.domain.actions import ActionName
 from dashboard.domain.states import State
 from dashboard.domain.text import visible
@@ -12,6 +10,7 @@ from dashboard.models import Operation
 from dashboard.services.actions import Preview
 from dashboard.services.policies import Policies
 from dashboard.web.formatting import clock_time, duration, money
+from dashboard.web.language import gettext
 from dashboard.web.naming import entity_name, type_name
 
 
@@ -144,7 +143,7 @@ def _what(row: Operation, *, part: str | None = None) -> str:
     amount = part or row.amount
     if amount is None:
         return entity_name(row)
-    return str(gettext("%(amount)s for %(entity)s", amount=money(amount, row.currency), entity=entity_name(row)))
+    return gettext("%(amount)s for %(entity)s", amount=money(amount, row.currency), entity=entity_name(row))
 
 
 def _nothing_sent(preview: Preview) -> Effect:

@@ -2,7 +2,7 @@
 
 from flask import Flask, current_app, render_template, request
 from flask.typing import ResponseReturnValue
-from flask_babel import LazyString, gettext, lazy_gettext
+from flask_babel import LazyString
 from flask_wtf.csrf import CSRFError
 from sqlalchemy.exc import InterfaceError, OperationalError, StatementError
 from werkzeug.exceptions import HTTPException
@@ -15,6 +15,7 @@ from dashboard.edge.filters import url_with
 from dashboard.edge.statuses import status_of
 from dashboard.web import kept
 from dashboard.web.context import person, request_id
+from dashboard.web.language import gettext, lazy_gettext
 from dashboard.web.login import resume_page, sign_in_page
 from dashboard.web.navigation import home
 from dashboard.web.wording import in_words
@@ -116,4 +117,4 @@ def _fault(error: Exception) -> ResponseReturnValue:
 
 
 def _unsure() -> str:
-    return str(gettext("Open the page again to see whether your change was saved."))
+    return gettext("Open the page again to see whether your change was saved.")

@@ -5,7 +5,7 @@ browse everything. What matched is on the operation's own page as well, for ever
 """
 
 from flask import Blueprint, render_template, request, url_for
-from flask_babel import LazyString, gettext, lazy_gettext, ngettext
+from flask_babel import LazyString
 
 from dashboard.domain.errors import NotAllowedError
 from dashboard.domain.masking import hide, hiding_of
@@ -26,6 +26,7 @@ from dashboard.web import context
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import counted
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, lazy_gettext, ngettext
 from dashboard.web.lists import Look, chips, field, paged
 
 blueprint = Blueprint("evidence", __name__, url_prefix="/evidence")
@@ -82,8 +83,8 @@ def _filter(args: Args) -> EvidenceFilter:
 def _looks(filters: EvidenceFilter, doubtful: Total) -> list[Look]:
     needs_person = url_for("evidence.index", match=list(DOUBTFUL))
     return [
-        Look(url_for("evidence.index"), str(gettext("All")), None, filters == EvidenceFilter()),
-        Look(needs_person, str(gettext("Needs a person")), doubtful, filters == ONLY_DOUBTFUL),
+        Look(url_for("evidence.index"), gettext("All"), None, filters == EvidenceFilter()),
+        Look(needs_person, gettext("Needs a person"), doubtful, filters == ONLY_DOUBTFUL),
     ]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from flask import Blueprint, render_template, request
-from flask_babel import LazyString, gettext, lazy_gettext
+from flask_babel import LazyString
 
 from dashboard.domain.facts import LISTED, Fact
 from dashboard.domain.permissions import Permission, scopes
@@ -14,6 +14,7 @@ from dashboard.queries import facts
 from dashboard.web.context import actor, read, requires
 from dashboard.web.formatting import counted, person_zone
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, lazy_gettext
 from dashboard.web.lists import chips, field, moment_word, paged
 
 blueprint = Blueprint("facts", __name__)

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from flask_babel import LazyString, gettext, lazy_gettext
+from flask_babel import LazyString
+
+from dashboard.web.language import gettext, lazy_gettext
 
 SAID: dict[str, LazyString] = {
     "agrees": lazy_gettext("The effect exists as expected."),

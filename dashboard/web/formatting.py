@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from babel import Locale, numbers
 from babel.dates import TIMEDELTA_UNITS, format_timedelta
 from flask import Flask, g
-from flask_babel import gettext
 from jinja2 import Template
 
 from dashboard.domain.text import visible
@@ -20,7 +19,7 @@ from dashboard.services.users import Person
 from dashboard.web import wording
 from dashboard.web.context import person
 from dashboard.web.labels import label
-from dashboard.web.language import language
+from dashboard.web.language import gettext, language
 
 JUST_NOW = timedelta(seconds=45)
 UNIT_FROM = 1.5
@@ -77,7 +76,7 @@ def ago(at: datetime) -> str:
     """Give the time from now for scanning: "3 hours ago", "in 5 minutes"."""
     distance = at - _now()
     if abs(distance) < JUST_NOW:
-        return str(gettext("just now"))
+        return gettext("just now")
     return _distance(*_rounded(distance), locale=language().locale)
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from flask import url_for
-from flask_babel import format_date, gettext
+from flask_babel import format_date
 from sqlalchemy.orm import Session
 
 from dashboard.db import clock
@@ -23,6 +23,7 @@ from dashboard.queries import trends
 from dashboard.queries.trends import Counts, Durations, Freshness
 from dashboard.web.charts import Bar, Column, Line, Tick, bars, line, ticks
 from dashboard.web.formatting import duration, number, percent
+from dashboard.web.language import gettext
 from dashboard.web.operation_filters import listed
 
 DAYS = ("7", "30", "90")

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from flask import Blueprint, render_template, request, url_for
-from flask_babel import LazyString, gettext, lazy_gettext, ngettext
+from flask_babel import LazyString
 from sqlalchemy.orm import Session
 from werkzeug.datastructures import MultiDict
 
@@ -31,6 +31,7 @@ from dashboard.web import context
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import counted
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, lazy_gettext, ngettext
 from dashboard.web.lists import Look, chips, field, flag_word, paged
 from dashboard.web.stored_answers import again, headers_of, sentence_of, text_of
 

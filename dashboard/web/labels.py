@@ -6,13 +6,13 @@ listed is shown as it is, without its underscores.
 
 from collections.abc import Mapping
 
-from flask_babel import LazyString, lazy_gettext
+from flask_babel import LazyString
 
 from dashboard.domain.text import visible
 from dashboard.web.alert_labels import ALERT_LABELS
 from dashboard.web.bulk_labels import BULK_LABELS, BULK_STEPS
 from dashboard.web.decision_labels import DECISION_LABELS
-from dashboard.web.language import language
+from dashboard.web.language import language, lazy_gettext
 from dashboard.web.people_labels import PEOPLE_LABELS
 from dashboard.web.trend_labels import TREND_LABELS
 

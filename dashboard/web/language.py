@@ -12,7 +12,7 @@ from babel import Locale
 from babel.dates import get_month_names
 from babel.support import NullTranslations
 from flask import Flask, current_app, g
-from flask_babel import get_locale, get_translations
+from flask_babel import LazyString, get_locale, get_translations
 from markupsafe import Markup
 
 from dashboard.web.numerals import Numerals
@@ -29,8 +29,16 @@ class Language:
         self.numerals = Numerals(locale)
         self.labels: dict[tuple[str, str], str] = {}
         self._catalogue = catalogue
+        self._words: dict[str, str] = {}
         self._texts: dict[str, Markup] = {}
         self._formats: dict[str, Markup] = {}
+
+    def words(self, words: str) -> str:
+        """Translate a text as it is, `%` and all."""
+        found = self._words.get(words)
+        if found is None:
+            found = self._words[words] = str(self._catalogue.ugettext(words))
+        return found
 
     def text(self, words: str) -> Markup:
         """Translate a text that has nothing to fill in; `%%` is a percent sign, as in one that has."""
@@ -45,12 +53,16 @@ class Language:
 
     def plural(self, one: str, many: str, count: int, values: Mapping[str, Any]) -> Markup:
         """Translate the form of a text that fits the count; `%(num)s` is the count itself."""
-        return Markup(self._catalogue.ungettext(one, many, count)) % {"num": count, **values}  # noqa: S704 - our words
+        return Markup(self.form(one, many, count)) % {"num": count, **values}  # noqa: S704 - our words
+
+    def form(self, one: str, many: str, count: int) -> str:
+        """Translate the form of a text that fits the count, as it is."""
+        return str(self._catalogue.ungettext(one, many, count))
 
     def _format(self, words: str) -> Markup:
         found = self._formats.get(words)
         if found is None:
-            found = self._formats[words] = Markup(self._catalogue.ugettext(words))  # noqa: S704 - our words
+            found = self._formats[words] = Markup(self.words(words))  # noqa: S704 - our words
         return found
 
 
@@ -68,6 +80,22 @@ def language() -> Language:
     except RuntimeError:
         found = _without_request()
     return found
+
+
+def gettext(words: str, /, **values: object) -> str:
+    """Translate a text of the code; nothing is escaped."""
+    translated = language().words(words)
+    return translated % values if values else translated
+
+
+def ngettext(one: str, many: str, count: int, /, **values: object) -> str:
+    """Translate a text of the code that depends on a count, `%(num)s` in it; nothing is escaped."""
+    return language().form(one, many, count) % {"num": count, **values}
+
+
+def lazy_gettext(words: str, /, **values: object) -> LazyString:
+    """Name a text of the code, to be translated for whoever looks at it."""
+    return LazyString(gettext, words, **values)
 
 
 def translate(words: str, /, **values: object) -> Markup:

@@ -4,7 +4,6 @@ from math import ceil
 
 from flask import Blueprint, redirect, render_template, request, session, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext, lazy_gettext, ngettext
 
 from dashboard.db import clock
 from dashboard.services import sign_in as signing_in
@@ -12,6 +11,7 @@ from dashboard.services.throttling import WRONG, Refused
 from dashboard.web import kept, provider, sessions
 from dashboard.web.context import actor, database, person, public, request_id, settings, write
 from dashboard.web.kept import Kept
+from dashboard.web.language import gettext, lazy_gettext, ngettext
 from dashboard.web.navigation import home
 
 blueprint = Blueprint("login", __name__)

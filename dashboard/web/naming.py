@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from flask_babel import gettext
-
 from dashboard.domain.text import visible
+from dashboard.web.language import gettext
 
 
 def operation_title(row: Any) -> str:
@@ -30,4 +29,4 @@ def versioned_entity(row: Any) -> str:
     """Give the entity with the version the operation is about, where it names one."""
     if row.expected_version is None:
         return entity_name(row)
-    return str(gettext("%(entity)s, version %(version)s", entity=entity_name(row), version=row.expected_version))
+    return gettext("%(entity)s, version %(version)s", entity=entity_name(row), version=row.expected_version)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from flask import Flask, current_app, request
-from flask_babel import LazyString, lazy_gettext
+from flask_babel import LazyString
 from sqlalchemy.exc import SQLAlchemyError
 
 from dashboard.domain.alerting import sight
@@ -11,6 +11,7 @@ from dashboard.domain.permissions import Permission, holds
 from dashboard.queries.waiting import ALERTS_CAP, CAP, waiting
 from dashboard.services.users import Person
 from dashboard.web import context
+from dashboard.web.language import lazy_gettext
 
 ALERTS = "/alerts"
 ITEMS: tuple[tuple[str, LazyString, Permission], ...] = (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from flask_babel import LazyString, gettext, lazy_gettext
+from flask_babel import LazyString
 
 from dashboard.domain.actions import ActionName
 from dashboard.domain.errors import NotAllowedError, OperationsError, TransitionError
@@ -11,6 +11,7 @@ from dashboard.domain.permissions import Permission
 from dashboard.domain.states import TERMINAL, State
 from dashboard.services.offers import Offer
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, lazy_gettext
 from dashboard.web.wording import in_words
 
 DOES: dict[ActionName, LazyString] = {
@@ -53,8 +54,8 @@ def why_not(refusal: OperationsError) -> str:
     """Say why an action is not possible, so that the person knows who or what could change that."""
     if isinstance(refusal, NotAllowedError):
         if refusal.details.get("permission") == Permission.REOPEN.value:
-            return str(gettext("Managers decide this; your role does not."))
-        return str(gettext("Operators decide this; your role does not."))
+            return gettext("Managers decide this; your role does not.")
+        return gettext("Operators decide this; your role does not.")
     if isinstance(refusal, TransitionError):
         return _wrong_state(refusal)
     return in_words(refusal)
@@ -63,11 +64,11 @@ def why_not(refusal: OperationsError) -> str:
 def _wrong_state(refusal: TransitionError) -> str:
     state = label("state", refusal.source)
     if refusal.trigger == ActionName.REOPEN:
-        return str(gettext("It has not ended: its state is “%(state)s”.", state=state))
+        return gettext("It has not ended: its state is “%(state)s”.", state=state)
     if refusal.source in TERMINAL:
-        return str(gettext("It has ended: its state is “%(state)s”.", state=state))
+        return gettext("It has ended: its state is “%(state)s”.", state=state)
     if refusal.source == State.MANUAL_REVIEW:
-        return str(gettext("It is with the people who decide already."))
+        return gettext("It is with the people who decide already.")
     if refusal.source in {State.RETRY_SCHEDULED, State.AWAITING_CONFIRMATION}:
-        return str(gettext("Its state is “%(state)s”: escalate it first.", state=state))
-    return str(gettext("Not possible while its state is “%(state)s”.", state=state))
+        return gettext("Its state is “%(state)s”: escalate it first.", state=state)
+    return gettext("Not possible while its state is “%(state)s”.", state=state)

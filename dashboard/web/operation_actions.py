@@ -7,7 +7,6 @@ from uuid import uuid4
 
 from flask import Blueprint, abort, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext
 
 from dashboard.db import clock
 from dashboard.domain.actions import ActionName
@@ -20,6 +19,7 @@ from dashboard.services.offers import offers
 from dashboard.web.context import actor, database, policies, read, requires
 from dashboard.web.effects import effects, warning
 from dashboard.web.labels import label
+from dashboard.web.language import gettext
 from dashboard.web.offers import impossible, possible, why_not
 from dashboard.web.results import result
 from dashboard.web.wording import by_field

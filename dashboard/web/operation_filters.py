@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flask import request, url_for
-from flask_babel import LazyString, gettext, lazy_gettext
+from flask_babel import LazyString
 
 from dashboard.domain.ages import AgeBucket
 from dashboard.domain.text import visible
@@ -19,6 +19,7 @@ from dashboard.queries.operations import NONE, UNASSIGNED
 from dashboard.web import lists
 from dashboard.web.formatting import duration
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, lazy_gettext
 
 NAMES: Mapping[str, LazyString] = {
     "q": lazy_gettext("Id begins with"),
@@ -65,7 +66,7 @@ def word_of(name: str, value: str) -> str:
     if name == "assigned":
         return str({ME: gettext("me"), UNASSIGNED: gettext("nobody")}.get(value, visible(value)))
     if name in {"verdict", "cause", "currency"} and value == NONE:
-        return str(gettext("None"))
+        return gettext("None")
     return label(name, value) if name in {"state", "verdict", "cause", "why", "age_windows"} else visible(value)
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from flask import Blueprint, render_template, request
-from flask_babel import LazyString, gettext, lazy_gettext, ngettext
+from flask_babel import LazyString
 from sqlalchemy.orm import Session
 
 from dashboard.domain.ages import windows_of
@@ -29,6 +29,7 @@ from dashboard.web import context
 from dashboard.web.bulk_choice import choice
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import counted, person_zone
+from dashboard.web.language import gettext, lazy_gettext, ngettext
 from dashboard.web.lists import Look, field, paged
 from dashboard.web.offered import offered
 from dashboard.web.operation_filters import NAMES, chips, word_of
@@ -145,7 +146,7 @@ def _in_words(total: Total, *, searched: bool) -> str:
     """Say how many there are; a capped count, and a search that reached its limit, may have more."""
     beyond = total.capped or (searched and total.value >= SEARCH_LIMIT)
     count = counted(Total(total.value, capped=beyond))
-    return str(ngettext("%(count)s operation", "%(count)s operations", total.value, count=count))
+    return ngettext("%(count)s operation", "%(count)s operations", total.value, count=count)
 
 
 def _form(listing: Listing) -> dict[str, Any]:
@@ -190,7 +191,7 @@ def _looks(listing: Listing) -> list[Look]:
     found = [_look(group, listing.filters) for group in queue.groups]
     every = url_with(type=None, verdict=None, cause=None)
     only = not any(look.chosen for look in found)
-    return [Look(every, str(gettext("All")), Total(queue.size, capped=False), only), *found] if found else []
+    return [Look(every, gettext("All"), Total(queue.size, capped=False), only), *found] if found else []
 
 
 def _look(group: Group, filters: OperationFilter) -> Look:

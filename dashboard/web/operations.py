@@ -6,7 +6,6 @@ from uuid import uuid4
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext
 
 from dashboard.domain.errors import InvalidInputError, NotFoundError
 from dashboard.domain.exceptions import Why, why_here
@@ -27,6 +26,7 @@ from dashboard.web import context
 from dashboard.web.claims import holding
 from dashboard.web.context import actor, database, policies, read, requires
 from dashboard.web.differences import Difference, checked_differences
+from dashboard.web.language import gettext
 from dashboard.web.naming import operation_title, versioned_entity
 from dashboard.web.offers import impossible, possible
 from dashboard.web.sentences import Told, tell

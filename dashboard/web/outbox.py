@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import LazyString, gettext, lazy_gettext, ngettext
+from flask_babel import LazyString
 from sqlalchemy.orm import Session
 
 from dashboard.domain.errors import NotFoundError
@@ -29,6 +29,7 @@ from dashboard.web import context
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import counted
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, lazy_gettext, ngettext
 from dashboard.web.lists import Look, chips, field, paged
 
 blueprint = Blueprint("outbox", __name__, url_prefix="/outbox")
@@ -104,17 +105,17 @@ def show(message_id: str) -> str:
 def sentence_of(message: OutboxMessage, *, ahead: bool, behind: int, now: Any) -> str:
     """Say in one sentence where the message stands."""
     if message.state == MessageState.PUBLISHED:
-        return str(gettext("It was published."))
+        return gettext("It was published.")
     if message.state == MessageState.DISCARDED:
-        return str(gettext("Somebody gave it up: it was never published, and its key goes on without it."))
+        return gettext("Somebody gave it up: it was never published, and its key goes on without it.")
     if message.state == MessageState.DEAD:
         blocked = ngettext("%(num)s message waits behind it.", "%(num)s messages wait behind it.", behind)
-        return str(gettext("It could not be published and blocks its key: %(blocked)s", blocked=blocked))
+        return gettext("It could not be published and blocks its key: %(blocked)s", blocked=blocked)
     if ahead:
-        return str(gettext("It waits for the messages of its key that go first."))
+        return gettext("It waits for the messages of its key that go first.")
     if message.lease_until and message.lease_until > now:
-        return str(gettext("A relay is publishing it."))
-    return str(gettext("It waits for the relay."))
+        return gettext("A relay is publishing it.")
+    return gettext("It waits for the relay.")
 
 
 def payload_of(message: OutboxMessage) -> dict[str, Any]:
@@ -165,7 +166,7 @@ def _looks(figures: Figures, filters: MessageFilter) -> list[Look]:
     ]
     held_up = url_for("outbox.index", state="pending", held_up=1)
     size = Total(figures.held_up, capped=False)
-    found.insert(1, Look(held_up, str(gettext("Held up")), size, filters == MessageFilter(held_up=True)))
+    found.insert(1, Look(held_up, gettext("Held up"), size, filters == MessageFilter(held_up=True)))
     return found
 
 

@@ -6,7 +6,6 @@ from uuid import uuid4
 
 from flask import Blueprint, abort, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext, ngettext
 
 from dashboard.domain.errors import InvalidInputError, LostRaceError, NotAllowedError
 from dashboard.domain.messages import Decision, MessageState
@@ -17,6 +16,7 @@ from dashboard.services import outbox
 from dashboard.services.outbox import DecisionForm
 from dashboard.web.context import actor, database, read, requires
 from dashboard.web.errors import error_page
+from dashboard.web.language import gettext, ngettext
 from dashboard.web.wording import by_field, in_words
 
 blueprint = Blueprint("outbox_decisions", __name__, url_prefix="/outbox")

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
-from flask_babel import LazyString, lazy_gettext
+from flask_babel import LazyString
+
+from dashboard.web.language import lazy_gettext
 
 PEOPLE_LABELS: Mapping[str, Mapping[str, LazyString]] = {
     "permission": {

@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from decimal import Decimal
 
-from flask_babel import LazyString, lazy_gettext
+from flask_babel import LazyString
 
 from dashboard.domain.explaining import Section, Statement
 from dashboard.domain.text import visible
 from dashboard.web.formatting import duration, money
 from dashboard.web.labels import label
+from dashboard.web.language import lazy_gettext
 
 SECTIONS: Mapping[Section, LazyString] = {
     Section.EFFECT: lazy_gettext("What should exist"),

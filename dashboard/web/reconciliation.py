@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from flask import Blueprint, render_template, request, url_for
-from flask_babel import LazyString, lazy_gettext
+from flask_babel import LazyString
 
 from dashboard.domain.permissions import Permission, Scope, scopes
 from dashboard.edge.filters import Args, parse_choice, parse_choice_set, parse_position, url_without
@@ -14,6 +14,7 @@ from dashboard.queries.reconciliation import FOUND, ORIGINS, SKIPPED, Counts, Ru
 from dashboard.web.context import actor, read, requires
 from dashboard.web.findings import done, said
 from dashboard.web.labels import label
+from dashboard.web.language import lazy_gettext
 from dashboard.web.lists import paged
 
 blueprint = Blueprint("reconciliation", __name__, url_prefix="/reconciliation")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from flask import Blueprint, Response, render_template, request, url_for
-from flask_babel import format_date, gettext
+from flask_babel import format_date
 
 from dashboard.domain.errors import InvalidInputError, Problem
 from dashboard.domain.permissions import Permission, holds, scopes
@@ -20,6 +20,7 @@ from dashboard.services.audit_export import guarded
 from dashboard.web import context
 from dashboard.web.context import actor, database, read, requires
 from dashboard.web.formatting import person_zone
+from dashboard.web.language import gettext
 
 blueprint = Blueprint("reports", __name__)
 

@@ -1,11 +1,12 @@
 """What was done, in a sentence that never says more than that: an effect that was asked for is not there yet."""
 
-from flask_babel import LazyString, gettext, lazy_gettext
+from flask_babel import LazyString
 
 from dashboard.domain.actions import ActionName
 from dashboard.domain.approval import ActionState
 from dashboard.services.actions import Performed
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, lazy_gettext
 
 RESULTS: dict[ActionName, LazyString] = {
     ActionName.REQUEUE: lazy_gettext(
@@ -24,7 +25,7 @@ RESULTS: dict[ActionName, LazyString] = {
 def result(done: Performed, *, reason_code: str | None) -> str:
     """Say what the action did, or that nothing happened yet."""
     if done.state == ActionState.PROPOSED:
-        return str(gettext("Proposed: it waits for approval. Nothing was done yet."))
+        return gettext("Proposed: it waits for approval. Nothing was done yet.")
     return str(RESULTS[done.action]) % {
         "child": done.child_operation_id,
         "reason": label("reason_code", reason_code) or gettext("as proposed"),

@@ -6,7 +6,6 @@ from uuid import uuid4
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext
 
 from dashboard.domain.errors import InvalidInputError, NotAllowedError, NotFoundError
 from dashboard.domain.permissions import Permission
@@ -15,6 +14,7 @@ from dashboard.models import Operation
 from dashboard.services import reveals
 from dashboard.services.actions import find
 from dashboard.web.context import actor, database, policies, read, requires
+from dashboard.web.language import gettext
 from dashboard.web.wording import by_field
 
 blueprint = Blueprint("reveals", __name__, url_prefix="/operations")

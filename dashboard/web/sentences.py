@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from flask_babel import LazyString, gettext, lazy_gettext
+from flask_babel import LazyString
 
 from dashboard.domain.states import OPEN, Cause, EventKind, State, known
 from dashboard.domain.text import visible
@@ -23,6 +23,7 @@ from dashboard.queries.history import Probe, TimelineEntry
 from dashboard.web.differences import Difference
 from dashboard.web.formatting import ago, clock_time, duration, money
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, lazy_gettext
 from dashboard.web.naming import entity_name, type_name
 
 
@@ -49,7 +50,7 @@ def _purpose(told: Told) -> str:
     row = told.operation
     what = visible(told.description.rstrip(". ")) or type_name(row.type)
     if row.amount is None:
-        return str(gettext("%(what)s: %(entity)s.", what=what, entity=entity_name(row)))
+        return gettext("%(what)s: %(entity)s.", what=what, entity=entity_name(row))
     return str(
         gettext(
             "%(what)s: %(amount)s for %(entity)s.",
@@ -101,7 +102,7 @@ def _confirmed(told: Told) -> str:
     at = told.operation.confirmed_at or told.operation.state_since
     by = _who_moved(told, State.CONFIRMED)
     if by and by.actor_kind == "user":
-        return str(gettext("%(who)s confirmed it on %(at)s.", who=visible(by.actor_id or ""), at=clock_time(at)))
+        return gettext("%(who)s confirmed it on %(at)s.", who=visible(by.actor_id or ""), at=clock_time(at))
     if by and by.actor_kind == "reconciler":
         return _say(told, lazy_gettext("A check found the effect as expected and confirmed it on %(at)s."), at=at)
     return _say(told, lazy_gettext("It is done: %(destination)s confirmed it on %(at)s."), at=at)
@@ -167,10 +168,10 @@ def _waits(told: Told) -> list[str]:
     row, now = told.operation, told.now
     parts = []
     if told.compensating:
-        parts.append(str(gettext("Its compensation is under way; this ends once that is confirmed.")))
+        parts.append(gettext("Its compensation is under way; this ends once that is confirmed."))
     elif row.state == State.MANUAL_REVIEW:
         waited = duration(now - row.state_since)
-        parts.append(str(gettext("A person has to decide what happens next; it has waited %(age)s.", age=waited)))
+        parts.append(gettext("A person has to decide what happens next; it has waited %(age)s.", age=waited))
     elif row.state == State.RETRY_SCHEDULED and row.next_attempt_at:
         sentence = (
             lazy_gettext("The next attempt is due %(when)s.")
@@ -179,9 +180,9 @@ def _waits(told: Told) -> list[str]:
         )
         parts.append(str(sentence) % {"when": clock_time(row.next_attempt_at)})
     elif row.state == State.AWAITING_CONFIRMATION:
-        parts.append(str(gettext("Until a check has looked, nobody knows whether the effect exists.")))
+        parts.append(gettext("Until a check has looked, nobody knows whether the effect exists."))
     if State(row.state) in OPEN and row.deadline_at < now:
-        parts.append(str(gettext("It is %(late)s past its deadline.", late=duration(now - row.deadline_at))))
+        parts.append(gettext("It is %(late)s past its deadline.", late=duration(now - row.deadline_at)))
     return parts
 
 

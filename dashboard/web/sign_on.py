@@ -2,7 +2,6 @@
 
 from flask import Blueprint, abort, flash, redirect, request, session, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext, lazy_gettext
 
 from dashboard.services import sign_on as signing_on
 from dashboard.services.group_grants import grants_for
@@ -11,6 +10,7 @@ from dashboard.services.throttling import Refused
 from dashboard.web import kept, provider, sessions
 from dashboard.web.context import database, person, public, request_id
 from dashboard.web.kept import Kept
+from dashboard.web.language import gettext, lazy_gettext
 from dashboard.web.login import sign_in_page
 from dashboard.web.navigation import home
 from dashboard.web.provider import ProviderError

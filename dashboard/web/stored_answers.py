@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask_babel import gettext
-
 from dashboard.domain.keys import KeyState, Resend
 from dashboard.domain.masking import mask_body
 from dashboard.domain.redaction import redact, redact_text
@@ -15,6 +13,7 @@ from dashboard.domain.text import visible
 from dashboard.models import IdempotencyRecord
 from dashboard.queries.idempotency import Body
 from dashboard.web.formatting import NONE, ago
+from dashboard.web.language import gettext
 
 SHOWN_CHARACTERS = 4000
 
@@ -50,7 +49,7 @@ def sentence_of(outcome: Resend, record: IdempotencyRecord) -> str:
         )
     else:
         words = gettext("202, until it is known what the first request did. Nothing is started a second time.")
-    return str(gettext("If this key is sent again: %(what)s", what=words))
+    return gettext("If this key is sent again: %(what)s", what=words)
 
 
 def again(outcome: Resend, record: IdempotencyRecord) -> list[tuple[str, str, str]]:
@@ -63,8 +62,8 @@ def again(outcome: Resend, record: IdempotencyRecord) -> list[tuple[str, str, st
     }
     waiting = ("202", gettext("Location says where to ask for the outcome, Retry-After says when."))
     return [
-        (str(gettext("The same")), *told.get(outcome, waiting)),
-        (str(gettext("Anything else")), "409", gettext("idempotency_key_reused: the key was used for something else.")),
+        (gettext("The same"), *told.get(outcome, waiting)),
+        (gettext("Anything else"), "409", gettext("idempotency_key_reused: the key was used for something else.")),
     ]
 
 

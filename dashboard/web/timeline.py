@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from flask_babel import gettext
-
 from dashboard.domain.masking import Hiding, hide, hide_text
 from dashboard.domain.states import EventKind
 from dashboard.queries.history import TimelineEntry
 from dashboard.web.labels import label
+from dashboard.web.language import gettext
 
 SHOWN_EVIDENCE = 4000
 
@@ -61,8 +60,8 @@ def event_row(entry: TimelineEntry, *, hidden: Hiding, longest: int | None = Non
 def _title(entry: TimelineEntry, told: Mapping[str, Any]) -> str:
     if entry.kind == EventKind.TRANSITION and entry.to_state:
         if entry.from_state is None:
-            return str(gettext("Created as %(state)s", state=label("state", entry.to_state)))
-        return str(gettext("Moved to %(state)s", state=label("state", entry.to_state)))
+            return gettext("Created as %(state)s", state=label("state", entry.to_state))
+        return gettext("Moved to %(state)s", state=label("state", entry.to_state))
     detail = ""
     if entry.kind == EventKind.PROBE:
         detail = label("verdict", told.get("verdict"))
@@ -71,13 +70,13 @@ def _title(entry: TimelineEntry, told: Mapping[str, Any]) -> str:
     elif entry.kind == EventKind.ACTION:
         detail = label("action", told.get("action"))
         if told.get("proposed"):
-            return str(gettext("Proposed: %(action)s", action=detail))
+            return gettext("Proposed: %(action)s", action=detail)
     elif entry.kind == EventKind.CLAIM:
         detail = label("action", told.get("claim"))
     elif entry.kind == EventKind.APPROVAL:
         detail = label("vote", told.get("vote")) or label("action_state", told.get("state"))
     kind = label("event", entry.kind)
-    return str(gettext("%(event)s: %(detail)s", event=kind, detail=detail)) if detail else kind
+    return gettext("%(event)s: %(detail)s", event=kind, detail=detail) if detail else kind
 
 
 def _basis(told: Mapping[str, Any]) -> str:

@@ -4,10 +4,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from flask_babel import LazyString, gettext, lazy_gettext, ngettext
+from flask_babel import LazyString
 
 from dashboard.services.audit import Verification
 from dashboard.web.formatting import number
+from dashboard.web.language import gettext, lazy_gettext, ngettext
 
 PROBLEMS: Mapping[str, LazyString] = {
     "gap": lazy_gettext("Entry %(seq)s is missing."),
@@ -70,8 +71,8 @@ def finding_of(found: Verification) -> Finding:
     }
     return Finding(
         tone="danger",
-        short=str(gettext("Broken at entry %(seq)s", seq=number(found.broken_seq))),
-        title=str(gettext("Broken: %(what)s", what=what)),
+        short=gettext("Broken at entry %(seq)s", seq=number(found.broken_seq)),
+        title=gettext("Broken: %(what)s", what=what),
         text=" ".join([str(MEANINGS.get(found.problem, "")), _before(found), gettext("What follows proves nothing.")]),
         steps=tuple(map(str, STEPS)),
         broken_seq=found.broken_seq,

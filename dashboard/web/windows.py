@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from flask import Blueprint, render_template
-from flask_babel import LazyString, gettext, lazy_gettext
+from flask_babel import LazyString
 from sqlalchemy.orm import Session
 
 from dashboard.domain.permissions import Permission, Scope, scopes
@@ -15,6 +15,7 @@ from dashboard.queries.window_advice import DAYS, NEWEST, durations
 from dashboard.web import context
 from dashboard.web.context import actor, policies, read, requires
 from dashboard.web.formatting import duration
+from dashboard.web.language import gettext, lazy_gettext
 
 blueprint = Blueprint("windows", __name__)
 
@@ -92,7 +93,7 @@ def _length(length: timedelta | None, measured: Measured) -> str:
     """A measured time; where too many are unconfirmed, what it must at least be."""
     if length is not None:
         return duration(length)
-    return str(gettext("More than %(length)s", length=duration(measured.longest)))
+    return gettext("More than %(length)s", length=duration(measured.longest))
 
 
 def _sees(within: Sequence[Scope], operation_type: str) -> bool:

@@ -5,10 +5,11 @@ A sentence may name the details its error carries, as in `%(minimum)s`.
 
 from collections.abc import Mapping
 
-from flask_babel import LazyString, gettext, lazy_gettext
+from flask_babel import LazyString
 
 from dashboard.domain.errors import InvalidInputError, OperationsError, Problem
 from dashboard.web.labels import label
+from dashboard.web.language import gettext, lazy_gettext
 
 SENTENCES: Mapping[str, LazyString] = {
     # evidence
@@ -169,7 +170,7 @@ def in_words(problem: OperationsError | Problem) -> str:
     """Say what is wrong; an unknown code is shown as it is, because silence would help nobody."""
     sentence = SENTENCES.get(problem.code)
     if sentence is None:
-        return str(gettext("This is not possible (%(code)s).", code=problem.code))
+        return gettext("This is not possible (%(code)s).", code=problem.code)
     return str(sentence) % _Details(problem.details)
 
 
