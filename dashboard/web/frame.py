@@ -5,13 +5,13 @@ from pathlib import Path
 from zlib import crc32
 
 from babel import Locale
-from flask import Flask, request, url_for
+from flask import Flask, current_app, request, url_for
 from flask_babel import Babel
 
 from dashboard import __version__
 from dashboard.config import Settings
 from dashboard.resources import resource_dir, vendor_asset
-from dashboard.web import context, language, navigation
+from dashboard.web import context, language, navigation, template_texts
 
 DEFAULT_LANGUAGE = "en"
 
@@ -21,6 +21,7 @@ def install(app: Flask, settings: Settings) -> None:
     app.config["BABEL_TRANSLATION_DIRECTORIES"] = str(resource_dir("translations"))
     Babel(app, locale_selector=_language, timezone_selector=_timezone)
     language.install(app)
+    template_texts.install(app)
     app.jinja_env.globals.update(static_url=static_url, vendor=vendor_url)
     app.context_processor(lambda: _variables(settings))
 
@@ -32,8 +33,8 @@ def languages() -> tuple[str, ...]:
 
 def static_url(name: str) -> str:
     """Give the address of a file below static/; it changes with the content, so browsers may keep it for ever."""
-    path = resource_dir("static") / name
-    return url_for("static", filename=name, v=_digest(path, path.stat().st_mtime_ns))
+    path = _static_path(name)
+    return f"{request.script_root}{current_app.static_url_path}/{name}?v={_digest(path, path.stat().st_mtime_ns)}"
 
 
 def vendor_url(name: str) -> str:
@@ -76,6 +77,11 @@ def _languages() -> tuple[str, ...]:
     folders = resource_dir("translations").glob("*/LC_MESSAGES/messages.mo")
     others = sorted({str(Locale.parse(folder.parts[-3])) for folder in folders} - {DEFAULT_LANGUAGE})
     return (DEFAULT_LANGUAGE, *others)
+
+
+@cache
+def _static_path(name: str) -> Path:
+    return resource_dir("static") / name
 
 
 @cache

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from dashboard.queries.totals import Total
 from dashboard.services.users import Person
 from dashboard.web import formatting
-from dashboard.web.language import Language
+from dashboard.web.language import Language, speak
 from dashboard.web.numerals import Numerals
 
 AT = datetime(2026, 11, 30, 23, 5, 9, 123457, tzinfo=UTC)
@@ -73,7 +73,7 @@ def test_times_are_told_from_now(distance: timedelta, shown: str) -> None:
     sign=sampled_from([-1, 1]),
 )
 def test_times_from_now_are_what_babel_writes(locale: str, distance: timedelta, sign: int) -> None:
-    g.language = Language(Locale.parse(locale), NullTranslations())
+    speak(Language(Locale.parse(locale), NullTranslations()))
     babel = format_timedelta(sign * distance, add_direction=True, threshold=1.5, format="long", locale=locale)
     assert formatting.ago(AT + sign * distance) == babel
 
@@ -160,7 +160,7 @@ def test_numbers_and_money_are_what_babel_writes(locale: str, amount: Decimal, c
 
 @pytest.mark.parametrize("locale", ["en", "es", "pt_BR"])
 def test_times_are_what_babel_writes(locale: str) -> None:
-    g.language = Language(Locale.parse(locale), NullTranslations())
+    speak(Language(Locale.parse(locale), NullTranslations()))
     for month in range(1, 13):
         at = AT.replace(month=month, day=1)
         assert formatting.clock_time(at) == format_datetime(at, "d MMM y, HH:mm", locale=locale)
