@@ -8,7 +8,7 @@ whole, when the engine asks for that (deadlock, serialization failure, busy). A 
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from functools import cache, cached_property, partial
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, Engine, String, Text, text
+from sqlalchemy import Connection, CursorResult, Engine, Select, String, Text, text
 from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import DBAPIError
@@ -192,6 +192,14 @@ def browsing(connection: Connection) -> Iterator[Session]:
     """
     with _counted(), Session(connection) as session:
         yield session
+
+
+def rows(
+    session: Session, statement: Select[*tuple[Any, ...]], values: Mapping[str, Any] | None = None
+) -> CursorResult[*tuple[Any, ...]]:
+    """Ask for columns, never for entities, which the ORM need not look at; that is a tenth of a small page."""
+    session.flush()
+    return session.connection().execute(statement, values)
 
 
 def assert_outside_transaction() -> None:

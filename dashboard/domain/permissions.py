@@ -5,7 +5,7 @@ The table is the only source of permissions. Services ask `allows` for one opera
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -164,6 +164,11 @@ class Actor:
     grants: tuple[Grant, ...] = ()
     address: str | None = None
     request_id: str | None = None
+
+    @property
+    def bare(self) -> "Actor":
+        """Who it is and what they may, without where this request came from."""
+        return replace(self, address=None, request_id=None)
 
 
 def holds(grants: Iterable[Grant], permission: Permission) -> bool:

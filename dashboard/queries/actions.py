@@ -68,28 +68,37 @@ def list_actions(
     session: Session, filters: ActionFilter, *, scopes: Sequence[Scope], position: Position, now: datetime
 ) -> Page:
     """One page of rows with COLUMNS and the `state` as it is now, newest first."""
-    conditions = _conditions(filters, scopes=scopes, now=now)
-    chosen = select(Action.id.label("number"), Action.id.label("key")).where(*conditions)
-    ids = keyset.narrow(chosen, sort=NEWEST, position=position).subquery("page")
-    wide = (
-        select(ids.c.number, ids.c.key, proposals.state_at(now).label("state"), *COLUMNS)
-        .select_from(ids)
-        .join(Action, Action.id == ids.c.number)
-        .join(Operation, Operation.id == Action.operation_id)
-        .order_by(*keyset.wide_order(NEWEST, position, key=ids.c.key, number=ids.c.number))
-    )
-    return keyset.fetch(session, wide, sort=NEWEST, position=position)
+    wide = _page(filters, tuple(scopes), position.shape)
+    return keyset.fetch(session, wide, sort=NEWEST, position=position, values={"now": now})
 
 
 def count_actions(
     session: Session, looks: Sequence[ActionFilter], *, scopes: Sequence[Scope], now: datetime
 ) -> list[totals.Total]:
     """How many rows each list has: exact for what is still to verify or to approve, capped otherwise."""
-    return totals.several(session, [_counting(filters, scopes=scopes, now=now) for filters in looks])
+    return totals.several(session, _counts(tuple(looks), tuple(scopes)), {"now": now})
 
 
-def _counting(filters: ActionFilter, *, scopes: Sequence[Scope], now: datetime) -> totals.Counting:
-    rows: Select[*tuple[Any, ...]] = select(Action.id).where(*_conditions(filters, scopes=scopes, now=now))
+@lru_cache(maxsize=500)
+def _page(filters: ActionFilter, scopes: tuple[Scope, ...], position: Position) -> Select[*tuple[Any, ...]]:
+    chosen = select(Action.id.label("number"), Action.id.label("key")).where(*_conditions(filters, scopes=scopes))
+    ids = keyset.narrow(chosen, sort=NEWEST, position=position).subquery("page")
+    return (
+        select(ids.c.number, ids.c.key, proposals.state_at(NOW).label("state"), *COLUMNS)
+        .select_from(ids)
+        .join(Action, Action.id == ids.c.number)
+        .join(Operation, Operation.id == Action.operation_id)
+        .order_by(*keyset.wide_order(NEWEST, position, key=ids.c.key, number=ids.c.number))
+    )
+
+
+@lru_cache(maxsize=500)
+def _counts(looks: tuple[ActionFilter, ...], scopes: tuple[Scope, ...]) -> totals.Together:
+    return totals.together([_counting(filters, scopes=scopes) for filters in looks])
+
+
+def _counting(filters: ActionFilter, *, scopes: Sequence[Scope]) -> totals.Counting:
+    rows: Select[*tuple[Any, ...]] = select(Action.id).where(*_conditions(filters, scopes=scopes))
     waiting = filters.outcomes == {"to_verify"} or filters.states == {"proposed"} or filters.waiting_for is not None
     return totals.Counting(totals.all_rows(rows) if waiting else totals.up_to_cap(rows), is_capped=not waiting)
 
@@ -150,14 +159,14 @@ def _visible_child(scopes: Sequence[Scope]) -> ColumnElement[bool]:
     return and_(_Child.id == Action.child_id, in_scope(scopes, tenant=_Child.tenant, type=_Child.type))
 
 
-def _conditions(filters: ActionFilter, *, scopes: Sequence[Scope], now: datetime) -> list[ColumnElement[bool]]:
+def _conditions(filters: ActionFilter, *, scopes: Sequence[Scope]) -> list[ColumnElement[bool]]:
     found = [in_scope(scopes, tenant=Action.tenant, type=Action.type)]
     if filters.actions:
         found.append(Action.action.in_(sorted(filters.actions)))
     if filters.states:
-        found.append(proposals.in_states(filters.states, now=now))
+        found.append(proposals.in_states(filters.states, now=NOW))
     if filters.waiting_for:
-        found.append(proposals.waiting_for(filters.waiting_for, now=now))
+        found.append(proposals.waiting_for(filters.waiting_for, now=NOW))
     if filters.outcomes:
         found.append(Action.outcome.in_(sorted(filters.outcomes)))
     if filters.requested_by:

@@ -93,7 +93,7 @@ def resolved_alerts(session: Session, *, sight: Sight, position: Position) -> Pa
         Alert.state == AlertState.RESOLVED.value, _shown(sight)
     )
     wide = keyset.narrow(chosen, sort=_RESOLVED, position=position)
-    return keyset.fetch(session, wide, sort=_RESOLVED, position=position)
+    return keyset.fetch(session, wide, sort=_RESOLVED, position=position, ask=Session.execute)
 
 
 def get_alert(session: Session, number: int, *, sight: Sight) -> SeenAlert:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, Subquery, func, or_, select, true, union
@@ -64,24 +65,33 @@ class Neighbours(NamedTuple):
 
 def list_entries(session: Session, filters: AuditFilter, *, reader: Actor, position: Position) -> Page:
     """One page of rows with COLUMNS and `number`, the sequence number; newest first."""
+    return keyset.fetch(session, _page(filters, reader.bare, position.shape), sort=NEWEST, position=position)
+
+
+def count_entries(session: Session, filters: AuditFilter, *, reader: Actor) -> totals.Total:
+    """How many entries the list has, capped."""
+    return totals.read(session, _count(filters, reader.bare), is_capped=True)
+
+
+@lru_cache(maxsize=500)
+def _page(filters: AuditFilter, reader: Actor, position: Position) -> Select[*tuple[Any, ...]]:
     chosen = select(AuditEntry.seq.label("number"), AuditEntry.at.label("key")).where(*_conditions(filters))
     parts = [keyset.narrow(chosen.where(part), sort=NEWEST, position=position) for part in _parts(reader)]
     ids = _together(parts)
-    wide = (
+    return (
         select(ids.c.number, ids.c.key, *COLUMNS)
         .select_from(ids)
         .join(AuditEntry, AuditEntry.seq == ids.c.number)
         .order_by(*keyset.wide_order(NEWEST, position, key=ids.c.key, number=ids.c.number))
         .limit(position.limit + 1)
     )
-    return keyset.fetch(session, wide, sort=NEWEST, position=position)
 
 
-def count_entries(session: Session, filters: AuditFilter, *, reader: Actor) -> totals.Total:
-    """How many entries the list has, capped."""
+@lru_cache(maxsize=500)
+def _count(filters: AuditFilter, reader: Actor) -> Select[int]:
     chosen = select(AuditEntry.seq.label("number")).where(*_conditions(filters))
     parts = [chosen.where(part).limit(totals.CAP + 1) for part in _parts(reader)]
-    return totals.capped(session, select(_together(parts).c.number))
+    return totals.up_to_cap(select(_together(parts).c.number))
 
 
 def get_entry(session: Session, seq: int, *, reader: Actor) -> AuditEntry:

@@ -90,7 +90,7 @@ def list_plans(
         .join(BulkPlan, BulkPlan.id == narrowed.c.number)
         .order_by(*keyset.wide_order(NEWEST, position, key=narrowed.c.key, number=narrowed.c.number))
     )
-    return keyset.fetch(session, wide, sort=NEWEST, position=position)
+    return keyset.fetch(session, wide, sort=NEWEST, position=position, ask=Session.execute)
 
 
 def _listed(states: frozenset[str], *, person: str) -> list[ColumnElement[bool]]:
@@ -151,7 +151,7 @@ def list_rows(
         .join(Operation, Operation.id == BulkRow.operation_id)
         .order_by(*keyset.wide_order(IN_ORDER, position, key=ids.c.key, number=ids.c.number))
     )
-    return keyset.fetch(session, wide, sort=IN_ORDER, position=position)
+    return keyset.fetch(session, wide, sort=IN_ORDER, position=position, ask=Session.execute)
 
 
 def votes_on(session: Session, plan_id: int) -> Sequence[BulkVote]:

@@ -102,7 +102,7 @@ def list_records(session: Session, filters: RecordFilter, *, scopes: Sequence[Sc
 
 def count_records(session: Session, looks: Sequence[RecordFilter], *, scopes: Sequence[Scope]) -> list[totals.Total]:
     """How many rows each list has: exact for the unsettled and the conflicted, capped otherwise."""
-    return totals.several(session, [_counting(filters, scopes=scopes) for filters in looks])
+    return totals.several(session, totals.together([_counting(filters, scopes=scopes) for filters in looks]))
 
 
 def _counting(filters: RecordFilter, *, scopes: Sequence[Scope]) -> totals.Counting:

@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Select, SQLColumnExpression, and_, bindparam, or_
+from sqlalchemy import BindParameter, ColumnElement, Result, Select, SQLColumnExpression, and_, bindparam, or_
 from sqlalchemy.orm import Session
 
+from dashboard.db import rows
 from dashboard.domain.errors import InvalidInputError, Problem
 
 DEFAULT_LIMIT = 50
@@ -97,25 +98,27 @@ def fetch(
     sort: Sort,
     position: Position,
     values: Mapping[str, Any] | None = None,
+    ask: Callable[..., Result[*tuple[Any, ...]]] = rows,
 ) -> Page:
     """Run the wide select (columns `number` and `key` among its own) and put the page together.
 
-    `values` are those of parameters that the statement has besides; InvalidInputError where the cursor does not fit.
+    `values` are those of parameters that the statement has besides; one for entities is asked by `Session.execute`.
+    Raises InvalidInputError where the cursor does not fit.
     """
-    rows = list(session.execute(statement, {**_cursor(sort, position), **(values or {})}))
-    more = len(rows) > position.limit
-    rows = rows[: position.limit]
+    found = list(ask(session, statement, {**_cursor(sort, position), **(values or {})}))
+    more = len(found) > position.limit
+    found = found[: position.limit]
     backwards = position.before is not None
     if backwards:
-        rows.reverse()
-    if not rows:
+        found.reverse()
+    if not found:
         return Page([], None, None)
     has_next = backwards or more
     has_previous = more if backwards else position.after is not None
     return Page(
-        rows,
-        encode(sort, rows[-1]) if has_next else None,
-        encode(sort, rows[0]) if has_previous else None,
+        found,
+        encode(sort, found[-1]) if has_next else None,
+        encode(sort, found[0]) if has_previous else None,
     )
 
 

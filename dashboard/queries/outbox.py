@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, exists, func, literal_column, null, select
 from sqlalchemy.orm import Session, aliased
 
+from dashboard.db import rows
 from dashboard.domain.errors import NotFoundError
 from dashboard.domain.messages import MessageState
 from dashboard.domain.permissions import Scope
@@ -63,23 +65,24 @@ class Figures:
 
 def figures(session: Session, *, scopes: Sequence[Scope]) -> Figures:
     """Count what is not published yet; the published history is never read."""
+    pending, dead, oldest_at = rows(session, _counted(tuple(scopes))).one()
+    behind_a_dead_one = select(func.count()).select_from(_Message).where(_IS_OPEN, _behind_a_dead_one())
+    held_up = session.scalar(behind_a_dead_one.where(_visible(scopes))) if dead else 0
+    return Figures(pending, held_up or 0, dead, oldest_at)
+
+
+@lru_cache(maxsize=500)
+def _counted(scopes: tuple[Scope, ...]) -> Select[*tuple[Any, ...]]:
+    """How many are pending, how many dead, and since when the oldest is pending."""
     visible = _visible(scopes)
-    pending = session.scalar(select(func.count()).select_from(_Message).where(_IS_OPEN, visible))
-    oldest = session.scalar(
-        select(_Message.created_at)
-        .where(_Message.state == MessageState.PENDING.value, visible)
-        .order_by(_Message.id)
-        .limit(1)
+    of_state = {state: (_Message.state == state.value, visible) for state in (MessageState.PENDING, MessageState.DEAD)}
+    count = select(func.count()).select_from(_Message)
+    oldest = select(_Message.created_at).where(*of_state[MessageState.PENDING]).order_by(_Message.id).limit(1)
+    return select(
+        count.where(_IS_OPEN, visible).scalar_subquery(),
+        count.where(*of_state[MessageState.DEAD]).scalar_subquery(),
+        oldest.scalar_subquery(),
     )
-    dead = session.scalar(
-        select(func.count()).select_from(_Message).where(_Message.state == MessageState.DEAD.value, visible)
-    )
-    held_up = (
-        session.scalar(select(func.count()).select_from(_Message).where(_IS_OPEN, _behind_a_dead_one(), visible))
-        if dead
-        else 0
-    )
-    return Figures(pending or 0, held_up or 0, dead or 0, oldest)
 
 
 def list_messages(

@@ -31,7 +31,7 @@ def state_at(now: Moment) -> ColumnElement[str]:
     )
 
 
-def in_states(states: frozenset[str], *, now: datetime) -> ColumnElement[bool]:
+def in_states(states: frozenset[str], *, now: Moment) -> ColumnElement[bool]:
     """Holds for actions in one of these states as they are now; the stored state narrows them by its index first."""
     stored = set(states)
     if stored & {ActionState.VOID.value, ActionState.EXPIRED.value}:

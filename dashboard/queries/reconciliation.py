@@ -69,8 +69,11 @@ class RunFilter:
 
 
 def list_runs(session: Session, filters: RunFilter, *, scopes: Sequence[Scope], position: Position) -> Page:
-    """One page of runs, newest first; a run without any finding in the grants does not exist for the person."""
-    statement: Select[*tuple[Any, ...]] = select(_Run, _Run.id.label("number"), _Run.id.label("key"))
+    """One page of rows with the columns of a run, newest first.
+
+    A run without any finding in the grants does not exist for the person.
+    """
+    statement: Select[*tuple[Any, ...]] = select(*_Run.__table__.c, _Run.id.label("number"), _Run.id.label("key"))
     if filters.origin:
         statement = statement.where(_Run.origin == filters.origin)
     if not _sees_all(scopes):
@@ -80,8 +83,8 @@ def list_runs(session: Session, filters: RunFilter, *, scopes: Sequence[Scope], 
     return keyset.fetch(session, narrowed, sort=NEWEST, position=position)
 
 
-def counts_of(session: Session, runs: Sequence[ReconciliationRun], *, scopes: Sequence[Scope]) -> Mapping[int, Counts]:
-    """The counts of these runs, in one query whatever their number."""
+def counts_of(session: Session, runs: Sequence[Any], *, scopes: Sequence[Scope]) -> Mapping[int, Counts]:
+    """The counts of these runs, or rows of them, in one query whatever their number."""
     if _sees_all(scopes):
         return {run.id: _stored(run) for run in runs}
     skipped = _Finding.reason == Reason.CHANGED_MEANWHILE.value
@@ -131,7 +134,7 @@ def list_findings(
     return keyset.fetch(session, wide, sort=IN_ORDER, position=position)
 
 
-def _stored(run: ReconciliationRun) -> Counts:
+def _stored(run: Any) -> Counts:
     return Counts(run.examined, run.acted, {name: getattr(run, name) for name in FOUND})
 
 

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, func, literal_column, select
 from sqlalchemy.orm import Session
 
+from dashboard.db import rows
+
 CAP = 10_000
 
 
@@ -23,10 +25,23 @@ class Counting(NamedTuple):
     is_capped: bool
 
 
-def several(session: Session, countings: Sequence[Counting]) -> list[Total]:
-    """Count several things in one statement."""
-    row = session.execute(select(*(each.statement.scalar_subquery() for each in countings))).one()
-    return [_total(count, is_capped=each.is_capped) for count, each in zip(row, countings, strict=True)]
+class Together(NamedTuple):
+    """A statement that counts several things, and which of them stop at the cap."""
+
+    statement: Select[*tuple[int, ...]]
+    are_capped: Sequence[bool]
+
+
+def together(countings: Sequence[Counting]) -> Together:
+    """Make one statement of several."""
+    columns = (each.statement.scalar_subquery() for each in countings)
+    return Together(select(*columns), [each.is_capped for each in countings])
+
+
+def several(session: Session, counting: Together, values: Mapping[str, Any] | None = None) -> list[Total]:
+    """Count several things in one statement; `values` are those of its parameters."""
+    row = rows(session, counting.statement, values).one()
+    return [_total(count, is_capped=is_capped) for count, is_capped in zip(row, counting.are_capped, strict=True)]
 
 
 def exact(session: Session, statement: Select[*tuple[Any, ...]]) -> Total:
@@ -55,7 +70,7 @@ def read(
     session: Session, counting: Select[int], values: Mapping[str, Any] | None = None, *, is_capped: bool = False
 ) -> Total:
     """Ask a statement that was made by one of the two above; `values` are those of its parameters."""
-    return _total(session.scalar(counting, values) or 0, is_capped=is_capped)
+    return _total(rows(session, counting, values).scalar() or 0, is_capped=is_capped)
 
 
 def _total(counted: int, *, is_capped: bool) -> Total:

@@ -7,9 +7,10 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Select, func, literal_column, select
 from sqlalchemy.orm import Session
 
+from dashboard.db import rows
 from dashboard.domain.alerting import sight
-from dashboard.domain.permissions import Actor, Grant, Permission, scopes
-from dashboard.domain.states import ActorKind, State
+from dashboard.domain.permissions import Actor, Permission, scopes
+from dashboard.domain.states import State
 from dashboard.models import Operation
 from dashboard.queries import bulk, proposals
 from dashboard.queries.alerts import counted_firing
@@ -33,18 +34,17 @@ class Waiting(NamedTuple):
 
 def waiting(session: Session, actor: Actor, *, now: datetime) -> Waiting:
     """Count what waits for this person at this moment."""
-    row = session.execute(_statement(actor.kind, actor.id, actor.grants), {"now": now}).one()
+    row = rows(session, _statement(actor.bare), {"now": now}).one()
     return Waiting(*(int(count) for count in row))
 
 
 @lru_cache(maxsize=1_000)
-def _statement(kind: ActorKind, id: str, grants: tuple[Grant, ...]) -> Select[*tuple[int, ...]]:  # noqa: A002
-    actor = Actor(kind, id, grants)
+def _statement(actor: Actor) -> Select[*tuple[int, ...]]:
     counted = (
-        counted_firing(sight=sight(grants), now=NOW, most=ALERTS_CAP),
+        counted_firing(sight=sight(actor.grants), now=NOW, most=ALERTS_CAP),
         _exceptions(actor, now=NOW),
         proposals.counted_waiting(actor, now=NOW),
-        bulk.counted_waiting(scopes=scopes(grants, Permission.APPROVE), person=id),
+        bulk.counted_waiting(scopes=scopes(actor.grants, Permission.APPROVE), person=actor.id),
     )
     return select(*(each.scalar_subquery() for each in counted))
 

@@ -102,7 +102,7 @@ def _filter(args: Args, asking: Actor) -> ActionFilter:
         states=parse_choice_set(args, "state", STATES),
         outcomes=parse_choice_set(args, "outcome", OUTCOMES),
         requested_by=parse_person(args, "requested_by", me=asking.id),
-        waiting_for=asking if waiting else None,
+        waiting_for=asking.bare if waiting else None,
         types=parse_text_set(args, "type", maximum=LONGEST_NAME),
         reasons=parse_choice_set(args, "reason_code", EVERY_REASON),
         since=parse_moment(args, "since", zone=person_zone()),
@@ -123,7 +123,7 @@ def _looks(
     """The looks a day begins with: what waits for oneself, what waits for anybody, what is not proven yet."""
     visible = scopes(asking.grants, Permission.BROWSE)
     named: tuple[tuple[str, dict[str, Any], ActionFilter], ...] = (
-        (gettext("Wait for you"), {"waiting": ME}, ActionFilter(waiting_for=asking)),
+        (gettext("Wait for you"), {"waiting": ME}, ActionFilter(waiting_for=asking.bare)),
         (gettext("Wait for approval"), {"state": "proposed"}, ActionFilter(states=frozenset({"proposed"}))),
         (gettext("To be verified"), {"outcome": "to_verify"}, ActionFilter(outcomes=frozenset({"to_verify"}))),
     )

@@ -69,7 +69,8 @@ def _escape(number: int) -> str:
 
 def utc(at: datetime) -> str:
     """Give the machine's form for `<time datetime>`: ISO 8601 in UTC, ending in Z."""
-    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    in_utc = at if at.tzinfo is UTC else at.astimezone(UTC)
+    return f"{in_utc.isoformat(timespec='microseconds').removesuffix('+00:00')}Z"
 
 
 def ago(at: datetime) -> str:
@@ -114,12 +115,17 @@ def duration(length: timedelta | float | None) -> str:
     sign, seconds = ("-" if seconds < 0 else ""), abs(seconds)
     if seconds >= EXACT_BELOW_SECONDS:
         seconds -= seconds % 60
+    return sign + _in_two_units(seconds)
+
+
+@lru_cache(maxsize=10_000)
+def _in_two_units(seconds: int) -> str:
     parts: list[str] = []
     for name, size in UNITS[1:]:
         count, seconds = divmod(seconds, size)
         if count or parts:
             parts.append(f"{count} {name}" if count else "")
-    return sign + (" ".join(part for part in parts[:2] if part) or "0 s")
+    return " ".join(part for part in parts[:2] if part) or "0 s"
 
 
 def money(amount: str | Decimal | None, currency: str | None) -> str:

@@ -53,11 +53,10 @@ def index() -> str:
     position = parse_position(request.args)
     with read() as session:
         page = queries.list_runs(session, filters, scopes=seen, position=position)
-        runs = [row.ReconciliationRun for row in page.rows]
-        counts = queries.counts_of(session, runs, scopes=seen)
+        counts = queries.counts_of(session, page.rows, scopes=seen)
     return render_template(
         "reconciliation/index.html",
-        runs=[(run, counts.get(run.id, Counts()), _figures(run, counts.get(run.id, Counts()))) for run in runs],
+        runs=[_line(run, counts.get(run.id, Counts())) for run in page.rows],
         **paged(page, position),
         chips=(),
         origins=[("", str(lazy_gettext("Anywhere"))), *((name, str(word)) for name, word in ORIGIN_WORDS.items())],
@@ -95,6 +94,13 @@ def run_state(state: str) -> str:
 def run_origin(origin: str) -> str:
     """Say from where a run was started."""
     return str(ORIGIN_WORDS.get(origin, origin))
+
+
+def _line(run: Any, counts: Counts) -> tuple[Any, Counts, str, list[tuple[str, int, str]]]:
+    """A run with its address, and what it found: each with its word, how often, and the address of exactly those."""
+    address = url_for("reconciliation.show", number=run.id)
+    named = ((name, counts.of(name)) for name in FOUND)
+    return run, counts, address, [(_word(name), count, f"{address}?verdict={name}") for name, count in named if count]
 
 
 def _figures(run: ReconciliationRun, counts: Counts) -> list[Figure]:
