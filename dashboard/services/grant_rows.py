@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -20,7 +21,7 @@ def grants_of(session: Session, user_id: int) -> tuple[Grant, ...]:
     return tuple(grant_of(row) for row in rows)
 
 
-def grant_of(row: UserGrant) -> Grant:
+def grant_of(row: Any) -> Grant:
     """Give a row as the domain knows it."""
     return Grant(Role(row.role), row.tenant, row.type)
 

@@ -11,18 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from typing import Any
 
 from sqlalchemy import ColumnElement, Select, bindparam, delete, select, update
 from sqlalchemy.orm import Session
 
-from dashboard.db import clock_column
+from dashboard.db import clock_column, rows
 from dashboard.domain.errors import NotFoundError
 from dashboard.domain.permissions import Actor
 from dashboard.domain.text import visible
 from dashboard.models import User, UserGrant, UserSession
 from dashboard.services import audit
 from dashboard.services.grant_rows import grant_of
-from dashboard.services.users import Person, person_of
+from dashboard.services.users import PERSON, Person, person_of
 
 TOUCH_EVERY = timedelta(minutes=1)
 LONGEST_ADDRESS = 64
@@ -73,15 +74,14 @@ def open_session(
 
 def find_session(session: Session, *, secret: str, limits: Limits) -> Current | None:
     """Give the session of a cookie with its person and their grants, in one statement; None where it is over."""
-    rows = session.execute(_statement(clock_column(session)), {"secret_hash": _hash(secret)}).all()
-    if not rows:
+    granted = rows(session, _statement(clock_column(session)), {"secret_hash": _hash(secret)}).all()
+    if not granted:
         return None
-    user, _, found, now = rows[0]
-    if user.disabled_at or found.epoch != user.session_epoch or _is_over(found, limits=limits, now=now):
+    found = granted[0]
+    if found.disabled_at or found.epoch != found.session_epoch or _is_over(found, limits=limits):
         return None
-    granted: list[UserGrant | None] = [row[1] for row in rows]  # none of them in an outer join
-    person = person_of(user, [grant_of(row) for row in granted if row])
-    return Current(found.id, person, stale=now - found.seen_at >= TOUCH_EVERY, at=now)
+    person = person_of(found, [grant_of(row) for row in granted if row.role])  # none in an outer join
+    return Current(found.number, person, stale=found.now - found.seen_at >= TOUCH_EVERY, at=found.now)
 
 
 def touch(session: Session, *, session_id: int, now: datetime) -> None:
@@ -135,15 +135,18 @@ def _record(session: Session, *, actor: Actor, person: Person, ended: Sequence[U
     audit.append(session, actor=actor, action="session_ended", subject=person.email, now=now, evidence=evidence)
 
 
-def _is_over(found: UserSession, *, limits: Limits, now: datetime) -> bool:
-    return now - found.seen_at > limits.idle or now - found.created_at > limits.absolute
+def _is_over(found: Any, *, limits: Limits) -> bool:
+    return bool(found.now - found.seen_at > limits.idle or found.now - found.began_at > limits.absolute)
 
 
 @cache
-def _statement(now: ColumnElement[datetime]) -> Select[User, UserGrant, UserSession, datetime]:
+def _statement(now: ColumnElement[datetime]) -> Select[*tuple[Any, ...]]:
     # Every request asks it, and to make it anew takes longer than to ask it.
+    granted = (UserGrant.role, UserGrant.tenant, UserGrant.type)
+    known = (UserSession.epoch, UserSession.seen_at, UserSession.created_at.label("began_at"))
     return (
-        select(User, UserGrant, UserSession, now.label("now"))
+        select(*PERSON, *granted, UserSession.id.label("number"), *known, now.label("now"))
+        .select_from(User)
         .join(UserSession, UserSession.user_id == User.id)
         .outerjoin(UserGrant, UserGrant.user_id == User.id)
         .where(UserSession.secret_hash == bindparam("secret_hash"))
