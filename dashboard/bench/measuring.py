@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ class Measured:
     """A page in milliseconds, medians: what the server took, what of it the driver took over SQL, and the floor.
 
     `cpu` is what this process used of a request. `narrow` is for a person of few grants, None where they may not look.
+    `smaller` is the same page on a database with fewer operations, visited in turn with it.
     """
 
     name: str
@@ -37,16 +37,22 @@ class Measured:
     floor_cpu: float
     narrow: float | None
     bytes: int
+    smaller: float | None = None
 
     @property
     def times(self) -> float:
         """How many times the floor."""
         return self.page / self.floor if self.floor else 0.0
 
+    @property
+    def grown(self) -> float | None:
+        """How many times the page of the smaller database."""
+        return self.page / self.smaller if self.smaller else None
+
 
 @dataclass(frozen=True)
 class Run:
-    """All pages of one run, and where it was."""
+    """All pages of one run, and where it was; `smaller` is how many operations the smaller database has."""
 
     engine: str
     machine: str
@@ -55,6 +61,7 @@ class Run:
     filled: Mapping[str, int]
     pages: Sequence[Measured]
     peers: Sequence[Mapping[str, Any]] = ()
+    smaller: int | None = None
 
     def page(self, name: str) -> Measured | None:
         """A page by its name."""
@@ -62,12 +69,21 @@ class Run:
 
 
 @dataclass(frozen=True)
-class _Visitors:
-    """The application, and the cookies of who visits it."""
+class _Shop:
+    """The application on a database, its pages by name, and the cookie of who may see all of it."""
 
     app: Flask
+    pages: Mapping[str, Page]
     wide: str
+
+
+@dataclass(frozen=True)
+class _Visitors:
+    """What is visited, with the cookie of a person of few grants, and how often."""
+
+    shop: _Shop
     narrow: str
+    smaller: _Shop | None
     repeat: int
     seconds: float
 
@@ -76,21 +92,28 @@ def measure(
     database: Database,
     *,
     policies: Path,
+    smaller: Database | None = None,
     repeat: int = REPEAT,
     seconds: float = SECONDS,
     told: Callable[[Measured], None],
 ) -> list[Measured]:
-    """Visit every page as a person of all grants and as one of few, each beside its floor."""
-    app = visits.application(database, policies=policies)
-    enter = partial(visits.signed_in, app, database)
-    wide, narrow = enter(name="wide", grants=visits.WIDE), enter(name="narrow", grants=visits.NARROW)
-    visitors = _Visitors(app, wide, narrow, repeat, seconds)
+    """Visit every page as a person of all grants and as one of few, each beside its floor and the smaller database."""
+    visited = _opened(database, policies=policies)
+    narrow = visits.signed_in(visited.app, database, name="narrow", grants=visits.NARROW)
+    beside = _opened(smaller, policies=policies) if smaller else None
+    visitors = _Visitors(visited, narrow, beside, repeat, seconds)
     found = []
-    with floor_of(app, database) as floor:
-        for page in pages.pages_of(database, app):
+    with floor_of(visited.app, database) as floor:
+        for page in visited.pages.values():
             found.append(_measure(database, visitors, floor, page))
             told(found[-1])
     return found
+
+
+def _opened(database: Database, *, policies: Path) -> _Shop:
+    app = visits.application(database, policies=policies)
+    known = {page.name: page for page in pages.pages_of(database, app)}
+    return _Shop(app, known, visits.signed_in(app, database, name="wide", grants=visits.WIDE))
 
 
 def save(run: Run, path: Path) -> None:
@@ -105,7 +128,7 @@ def load(path: Path) -> Run:
 
 
 def _measure(database: Database, visitors: _Visitors, floor: Floor, page: Page) -> Measured:
-    ours = visits.visit(visitors.app, page.address, cookie=visitors.wide)
+    ours = _visit(visitors.shop, page)
     status, body = ours()
     if status not in OK:
         return Measured(page.name, page.kind, status, 0, 0.0, 0.0, 0.0, 0.0, 0.0, None, len(body))
@@ -113,9 +136,11 @@ def _measure(database: Database, visitors: _Visitors, floor: Floor, page: Page) 
     with visits.overhearing(database) as heard:
         ours()
     statements = tuple(heard.statements)
-    bare = visits.visit(floor.app, floor.add(page.name, statements), cookie=visitors.wide)
-    few = visits.visit(visitors.app, page.address, cookie=visitors.narrow)
-    compared = [ours, bare, few] if few()[0] in OK else [ours, bare]
+    bare = visits.visit(floor.app, floor.add(page.name, statements), cookie=visitors.shop.wide)
+    few = visits.visit(visitors.shop.app, page.address, cookie=visitors.narrow)
+    compared = {"ours": ours, "bare": bare, "few": few} if few()[0] in OK else {"ours": ours, "bare": bare}
+    if visitors.smaller and page.name in visitors.smaller.pages:
+        compared["smaller"] = _visit(visitors.smaller, visitors.smaller.pages[page.name])
     took = visits.timed(compared, seconds=visitors.seconds, repeat=visitors.repeat)
     return Measured(
         name=page.name,
@@ -123,13 +148,18 @@ def _measure(database: Database, visitors: _Visitors, floor: Floor, page: Page) 
         status=status,
         statements=len(statements),
         sql=_sql(database, ours, repeat=min(visits.FEWEST, visitors.repeat)),
-        page=took[0].usual,
-        cpu=took[0].usual_cpu,
-        floor=took[1].usual,
-        floor_cpu=took[1].usual_cpu,
-        narrow=took[2].usual if len(took) > len("ab") else None,
+        page=took["ours"].usual,
+        cpu=took["ours"].usual_cpu,
+        floor=took["bare"].usual,
+        floor_cpu=took["bare"].usual_cpu,
+        narrow=took["few"].usual if "few" in took else None,
         bytes=len(body),
+        smaller=took["smaller"].usual if "smaller" in took else None,
     )
+
+
+def _visit(shop: _Shop, page: Page) -> visits.Visit:
+    return visits.visit(shop.app, page.address, cookie=shop.wide)
 
 
 def _sql(database: Database, ours: visits.Visit, *, repeat: int) -> float:

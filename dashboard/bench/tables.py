@@ -10,9 +10,9 @@ FLOOR_PAGE = "operations, first page"
 MOST_TIMES, MOST_TIMES_OF_FIGURES, MOST_GROWTH, LEAST_FASTER = 2.0, 12.0, 1.3, 10.0
 
 
-def table(run: Run, *, smaller: Run | None = None) -> str:
-    """A line for each page; with a run at a smaller size, how much each page grew since."""
-    return "\n".join([*_head(run), "", *_pages(run, smaller), "", *_peers(run), *_judged(run, smaller)]) + "\n"
+def table(run: Run) -> str:
+    """A line for each page, and how it stands beside what it is held to."""
+    return "\n".join([*_head(run), "", *_pages(run), "", *_peers(run), *_judged(run)]) + "\n"
 
 
 def line(page: Measured) -> str:
@@ -31,16 +31,16 @@ def _head(run: Run) -> Iterator[str]:
     yield f"{run.machine}. `{run.command}`"
 
 
-def _pages(run: Run, smaller: Run | None) -> Iterator[str]:
-    grew = f" since {smaller.filled['operations']:,} |" if smaller else ""
+def _pages(run: Run) -> Iterator[str]:
+    grew = f" {run.smaller:,} operations | times |" if run.smaller else ""
     yield f"| page, ms | statements | SQL | page | of it this process | floor | times | few grants |{grew}"
-    yield "|---|---|---|---|---|---|---|---|" + ("---|" if smaller else "")
+    yield "|---|---|---|---|---|---|---|---|" + ("---|---|" if run.smaller else "")
     for page in run.pages:
         narrow = "-" if page.narrow is None else f"{page.narrow:.2f}"
         cells = [page.name, str(page.statements), f"{page.sql:.2f}", f"{page.page:.2f}", f"{page.cpu:.2f}"]
         cells += [f"{page.floor:.2f}", f"{page.times:.2f}", narrow]
-        if smaller:
-            cells.append(f"{_growth(page, smaller):.2f}" if smaller.page(page.name) else "-")
+        if run.smaller:
+            cells += [f"{page.smaller:.2f}", f"{page.grown:.2f}"] if page.smaller else ["-", "-"]
         yield f"| {' | '.join(cells)} |"
 
 
@@ -65,7 +65,7 @@ def _peers(run: Run) -> Iterator[str]:
     yield ""
 
 
-def _judged(run: Run, smaller: Run | None) -> Iterator[str]:
+def _judged(run: Run) -> Iterator[str]:
     """What is held and what is not, by name."""
     base = run.page(FLOOR_PAGE)
     held = [page for page in run.pages if page.kind != FIGURES]
@@ -76,9 +76,9 @@ def _judged(run: Run, smaller: Run | None) -> Iterator[str]:
         yield _verdict(told, figures, lambda page: page.page / base.floor, MOST_TIMES_OF_FIGURES)
     if any("ms" in peer for peer in run.peers):
         yield _faster(run)
-    if smaller:
-        known = [page for page in run.pages if smaller.page(page.name)]
-        yield _verdict(f"grown at most {MOST_GROWTH:g} times", known, lambda page: _growth(page, smaller), MOST_GROWTH)
+    if run.smaller:
+        known = [page for page in run.pages if page.grown]
+        yield _verdict(f"grown at most {MOST_GROWTH:g} times", known, lambda page: page.grown or 0.0, MOST_GROWTH)
 
 
 def _faster(run: Run) -> str:
@@ -86,11 +86,6 @@ def _faster(run: Run) -> str:
     pairs = [(run.page(peer["page"]), peer["ms"]) for peer in run.peers if peer["name"] == ANCHOR and "ms" in peer]
     told = [f"{page.name} {ms / page.page:.1f}" for page, ms in pairs if page and page.page]
     return f"- Times as fast as {ANCHOR} (aim: {LEAST_FASTER:g}): {', '.join(told) or 'nothing measured'}."
-
-
-def _growth(page: Measured, smaller: Run) -> float:
-    before = smaller.page(page.name)
-    return page.page / before.page if before and before.page else 0.0
 
 
 def _verdict(told: str, pages: Sequence[Measured], of: Callable[[Measured], float], most: float) -> str:

@@ -4,7 +4,7 @@ import gc
 import secrets
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,18 +132,18 @@ class Took:
         return usual(self.cpu)
 
 
-def timed(visits: Sequence[Visit], *, seconds: float, repeat: int) -> list[Took]:
+def timed(visits: Mapping[str, Visit], *, seconds: float, repeat: int) -> Mapping[str, Took]:
     """Visit all of them in turn, so that a busy machine slows them alike; a few times, however long it takes."""
-    for each in visits:
+    for each in visits.values():
         for _ in range(min(WARM, repeat)):
             each()
-    took = [Took() for _ in visits]
+    took = {name: Took() for name in visits}
     gc.collect()
     deadline = time.perf_counter() + seconds
     for number in range(repeat):
         if number >= FEWEST and time.perf_counter() > deadline:
             break
-        for each, times in zip(visits, took, strict=True):
+        for each, times in zip(visits.values(), took.values(), strict=True):
             wall, cpu = time.perf_counter(), time.process_time()
             each()
             times.wall.append((time.perf_counter() - wall) * MILLISECONDS)

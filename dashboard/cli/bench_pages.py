@@ -1,6 +1,8 @@
 """`dashboard bench pages`: every page on a shop of any size, beside its floor."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +21,7 @@ REFUSED = (
     "The database of DASHBOARD_DATABASE_URL is neither empty nor what this command filled with {size:,} operations, "
     "{open:,} of them open: name an empty one."
 )
+NOT_FILLED = "The database of --smaller is not one that this command filled: fill it with --fill-only first."
 RESULT = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 
 
@@ -28,7 +31,9 @@ RESULT = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 @click.option("--seed", default=1, show_default=True, type=int, help="The same seed makes the same shop.")
 @click.option("--repeat", default=measuring.REPEAT, show_default=True, type=click.IntRange(min=1))
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Keep the result in this file, as JSON.")
-@click.option("--against", type=RESULT, help="Say how much each page grew since this result of a smaller size.")
+@click.option(
+    "--smaller", envvar="DASHBOARD_BENCH_SMALLER", help="URL of a smaller one that was filled: how pages grew."
+)
 @click.option("--peers", type=RESULT, help="A Python that has Flask-Admin and SQLAdmin; default: this one.")
 @click.option("--fill-only", is_flag=True, help="Fill the database and measure nothing.")
 @click.pass_context
@@ -40,23 +45,24 @@ def pages(
     seed: int,
     repeat: int,
     save: Path | None,
-    against: Path | None,
+    smaller: str | None,
     peers: Path | None,
     fill_only: bool,
 ) -> None:
     """Fill an empty database with a shop and visit every page, beside the same SQL by hand and a minimal page.
 
-    A database that an earlier run filled alike is used as it is. The table at the end is Markdown. Exit status 1: a
-    page failed.
+    A database that an earlier run filled alike is used as it is; with --smaller each page is visited in turn with its
+    like there. The table at the end is Markdown. Exit status 1: a page failed.
     """
     size = shop.size_of(operations, open=open_, seed=seed)
     settings = Settings()
-    with ready_database(settings) as database:
+    with ready_database(settings) as database, _smaller(settings, smaller) as beside:
         _fill(database, size)
         if fill_only:
             return
         engine, where = machine.engine(database), machine.machine()
-        found = measuring.measure(database, policies=POLICIES, repeat=repeat, told=_tell)
+        found = measuring.measure(database, policies=POLICIES, smaller=beside, repeat=repeat, told=_tell)
+        of_smaller = filling.filled(beside) if beside else None
     run = Run(
         engine=engine,
         machine=where,
@@ -65,21 +71,31 @@ def pages(
         filled={"operations": size.operations, "open": size.open, "seed": size.seed},
         pages=found,
         peers=peering.beside(settings.database_url, python=peers),
+        smaller=of_smaller.operations if of_smaller else None,
     )
     if save:
         measuring.save(run, save)
-    click.echo(tables.table(run, smaller=measuring.load(against) if against else None), nl=False)
+    click.echo(tables.table(run), nl=False)
     if any(page.status not in measuring.OK for page in found):
         context.exit(FINDINGS)
 
 
 @click.command()
 @click.argument("result", type=RESULT)
-@click.option("--against", type=RESULT, help="Say how much each page grew since this result of a smaller size.")
-def table(*, result: Path, against: Path | None) -> None:
-    """Print the table of a result that `bench pages` kept, and how much each page grew since another."""
-    smaller = measuring.load(against) if against else None
-    click.echo(tables.table(measuring.load(result), smaller=smaller), nl=False)
+def table(*, result: Path) -> None:
+    """Print the table of a result that `bench pages` kept."""
+    click.echo(tables.table(measuring.load(result)), nl=False)
+
+
+@contextmanager
+def _smaller(settings: Settings, url: str | None) -> Iterator[Database | None]:
+    if url is None:
+        yield None
+        return
+    with ready_database(settings.model_copy(update={"database_url": url})) as database:
+        if filling.filled(database) is None:
+            raise click.UsageError(NOT_FILLED)
+        yield database
 
 
 def _fill(database: Database, size: shop.Size) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, exists, select
 from sqlalchemy.orm import Session, aliased
 
-from dashboard.db import clock
+from dashboard.db import clock, rows
 from dashboard.domain.approval import ActionState
 from dashboard.domain.errors import NotFoundError
 from dashboard.domain.outcomes import Outcome
@@ -124,7 +124,7 @@ def get_action(session: Session, number: int, *, scopes: Sequence[Scope]) -> Any
 
 def actions_of(session: Session, number: int, *, scopes: Sequence[Scope], now: datetime) -> Sequence[Any]:
     """The newest actions asked for on the operation with this row number; at most twenty."""
-    return session.execute(_newest_of_one(tuple(scopes)), {"number": number, "now": now}).all()
+    return rows(session, _newest_of_one(tuple(scopes)), {"number": number, "now": now}).all()
 
 
 @lru_cache(maxsize=500)

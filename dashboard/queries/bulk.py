@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, exists, func, select
 from sqlalchemy.orm import Session
 
+from dashboard.db import rows
 from dashboard.domain.approval import Vote
 from dashboard.domain.bulk import PlanState, RowOutcome, exact_amount, exact_sum
 from dashboard.domain.permissions import Scope
@@ -161,7 +162,7 @@ def votes_on(session: Session, plan_id: int) -> Sequence[BulkVote]:
 
 def plans_of(session: Session, operation: int, *, scopes: Sequence[Scope]) -> Sequence[Any]:
     """The newest plans that the operation with this row number is part of, and what became of it there."""
-    return session.execute(_newest_of_one(tuple(scopes)), {"number": operation}).all()
+    return rows(session, _newest_of_one(tuple(scopes)), {"number": operation}).all()
 
 
 @lru_cache(maxsize=500)

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Select, bindparam, or_, select
 from sqlalchemy.orm import Session
 
+from dashboard.db import rows
 from dashboard.domain.permissions import Scope
 from dashboard.models import Operation
 from dashboard.queries.actions import actions_of
@@ -54,7 +55,7 @@ def detail_of(session: Session, operation: Operation, *, scopes: Sequence[Scope]
 
 def _family(session: Session, operation: Operation, *, scopes: Sequence[Scope]) -> Sequence[Any]:
     values = {"number": operation.id, "parent": operation.parent_id}
-    return session.execute(_related(tuple(scopes)), values).all()
+    return rows(session, _related(tuple(scopes)), values).all()
 
 
 @lru_cache(maxsize=500)

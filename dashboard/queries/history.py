@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from dashboard.db import rows
 from dashboard.domain.states import EventKind, State
 from dashboard.models import OperationEvent, ReconciliationFinding
 from dashboard.queries import keyset
@@ -72,8 +73,7 @@ class Looks(NamedTuple):
 
 def timeline(session: Session, number: int, *, limit: int = TIMELINE_LIMIT) -> Sequence[TimelineEntry]:
     """The newest events of the operation with this row number, newest first; at most `limit`."""
-    rows = session.execute(_newest_events(limit), {"number": number})
-    return [_cut(TimelineEntry._make(row)) for row in rows]
+    return [_cut(TimelineEntry._make(row)) for row in rows(session, _newest_events(limit), {"number": number})]
 
 
 def list_events(session: Session, number: int, *, position: Position) -> Page:
@@ -97,7 +97,7 @@ def event_of(session: Session, number: int, seq: int) -> TimelineEntry | None:
 
 def last_probe(session: Session, number: int) -> Probe | None:
     """The newest probe of the operation, or None where the destination was never asked."""
-    row = session.execute(_newest_probe(), {"number": number}).one_or_none()
+    row = rows(session, _newest_probe(), {"number": number}).one_or_none()
     if row is None:
         return None
     evidence = row.evidence if isinstance(row.evidence, Mapping) else {}

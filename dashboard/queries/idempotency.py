@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, func, literal_column, select
+from sqlalchemy import ColumnElement, Select, bindparam, func, literal_column, select
 from sqlalchemy.orm import Session, defer
 
+from dashboard.db import rows
 from dashboard.domain.errors import NotFoundError
 from dashboard.domain.keys import UNSETTLED, KeyState
 from dashboard.domain.permissions import Scope
@@ -158,18 +160,21 @@ def conflicts_of(session: Session, record: IdempotencyRecord) -> Sequence[Any]:
 
 def records_of(session: Session, operation: Operation) -> Sequence[Any]:
     """The records that belong to an operation: bound to its id, or under its key in its scope; at most ten."""
-    bound = select(_Record.id).where(_Record.operation_id == operation.operation_id, _Record.tenant == operation.tenant)
+    names = ("operation_id", "tenant", "type", "idempotency_key")
+    return rows(session, _belonging(), {name: getattr(operation, name) for name in names}).all()
+
+
+@cache
+def _belonging() -> Select[*tuple[Any, ...]]:
+    in_tenant = _Record.tenant == bindparam("tenant")
+    bound = select(_Record.id).where(_Record.operation_id == bindparam("operation_id"), in_tenant)
     same_key = select(_Record.id).where(
-        _Record.tenant == operation.tenant,
-        _Record.operation == operation.type,
-        _Record.key == operation.idempotency_key,
+        in_tenant, _Record.operation == bindparam("type"), _Record.key == bindparam("idempotency_key")
     )
     ids = bound.union(same_key).limit(10).subquery("bound")
     columns = [column.label("record_key") if column is _Record.key else column for column in COLUMNS]
     body = func.length(_Record.response_body).label("body_length")
-    return session.execute(
-        select(_Record.id.label("number"), body, *columns).join(ids, ids.c.id == _Record.id).order_by(_Record.id)
-    ).all()
+    return select(_Record.id.label("number"), body, *columns).join(ids, ids.c.id == _Record.id).order_by(_Record.id)
 
 
 def _conditions(filters: RecordFilter, *, scopes: Sequence[Scope]) -> list[ColumnElement[bool]]:

@@ -5,6 +5,7 @@ Who may see everything reads the counts a run keeps; for everybody else they are
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, select
@@ -17,6 +18,7 @@ from dashboard.domain.verdicts import Verdict
 from dashboard.models import Operation, ReconciliationFinding, ReconciliationRun
 from dashboard.queries import keyset
 from dashboard.queries.keyset import Page, Position, Sort
+from dashboard.queries.moments import NUMBER
 from dashboard.queries.scoping import in_scope
 
 ORIGINS = ("worker", "command", "check", "evidence")
@@ -73,14 +75,18 @@ def list_runs(session: Session, filters: RunFilter, *, scopes: Sequence[Scope], 
 
     A run without any finding in the grants does not exist for the person.
     """
+    return keyset.fetch(session, _runs(filters, tuple(scopes), position.shape), sort=NEWEST, position=position)
+
+
+@lru_cache(maxsize=500)
+def _runs(filters: RunFilter, scopes: tuple[Scope, ...], position: Position) -> Select[*tuple[Any, ...]]:
     statement: Select[*tuple[Any, ...]] = select(*_Run.__table__.c, _Run.id.label("number"), _Run.id.label("key"))
     if filters.origin:
         statement = statement.where(_Run.origin == filters.origin)
     if not _sees_all(scopes):
         mine = select(_Finding.id).where(_Finding.run_id == _Run.id, _in(scopes)).exists()
         statement = statement.where(mine)
-    narrowed = keyset.narrow(statement, sort=NEWEST, position=position)
-    return keyset.fetch(session, narrowed, sort=NEWEST, position=position)
+    return keyset.narrow(statement, sort=NEWEST, position=position)
 
 
 def counts_of(session: Session, runs: Sequence[Any], *, scopes: Sequence[Scope]) -> Mapping[int, Counts]:
@@ -120,18 +126,23 @@ def list_findings(
     session: Session, number: int, *, found: frozenset[str], scopes: Sequence[Scope], position: Position
 ) -> Page:
     """One page of a run's findings in the order they were made, with COLUMNS; `found` keeps some verdicts."""
+    wide = _findings(found, tuple(scopes), position.shape)
+    return keyset.fetch(session, wide, sort=IN_ORDER, position=position, values={"number": number})
+
+
+@lru_cache(maxsize=500)
+def _findings(found: frozenset[str], scopes: tuple[Scope, ...], position: Position) -> Select[*tuple[Any, ...]]:
     chosen: Select[*tuple[Any, ...]] = select(_Finding.id.label("number"), _Finding.id.label("key")).where(
-        _Finding.run_id == number, _in(scopes), *_among(found)
+        _Finding.run_id == NUMBER, _in(scopes), *_among(found)
     )
     ids = keyset.narrow(chosen, sort=IN_ORDER, position=position).subquery("page")
-    wide = (
+    return (
         select(ids.c.number, ids.c.key, *COLUMNS)
         .select_from(ids)
         .join(_Finding, _Finding.id == ids.c.number)
         .join(Operation, Operation.id == _Finding.operation_id)
         .order_by(*keyset.wide_order(IN_ORDER, position, key=ids.c.key, number=ids.c.number))
     )
-    return keyset.fetch(session, wide, sort=IN_ORDER, position=position)
 
 
 def _stored(run: Any) -> Counts:

@@ -6,6 +6,7 @@ from datetime import datetime
 from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
+from dashboard.db import rows
 from dashboard.models import Reveal
 from dashboard.queries.moments import NOW, NUMBER
 
@@ -20,8 +21,8 @@ _NEWEST = select(Reveal).where(Reveal.operation_id == NUMBER).order_by(Reveal.id
 
 def revealed_fields(session: Session, number: int, *, person: str, now: datetime) -> dict[str, datetime]:
     """The masks of an operation (its row's number) that are lifted for a person now, and until when."""
-    rows = session.execute(_LIFTED, {"number": number, "person": person, "now": now})
-    return {row.field: row.ends_at for row in rows}
+    lifted = rows(session, _LIFTED, {"number": number, "person": person, "now": now})
+    return {row.field: row.ends_at for row in lifted}
 
 
 def reveals_of(session: Session, number: int) -> Sequence[Reveal]:

@@ -61,7 +61,8 @@ def index() -> str:
     return render_template(
         "audit/index.html",
         **paged(page, position),
-        reasons={row.number: _reason(row, hiding_for(row, hidden, policies=policies())) for row in page.rows},
+        # A policy alone names fields; values to be hidden in free text come from operations.
+        reasons={row.number: _reason(row, hidden.get(row.subject, Hiding())) for row in page.rows},
         total=ngettext("%(count)s entry", "%(count)s entries", total.value, count=counted(total)),
         chips=chips(request.args, names=NAMES, word=_word),
         fields=[

@@ -11,7 +11,7 @@ from flask_babel import Babel
 from dashboard import __version__
 from dashboard.config import Settings
 from dashboard.resources import resource_dir, vendor_asset
-from dashboard.web import context, language, navigation, template_texts
+from dashboard.web import compiling, context, language, navigation
 
 DEFAULT_LANGUAGE = "en"
 
@@ -21,7 +21,7 @@ def install(app: Flask, settings: Settings) -> None:
     app.config["BABEL_TRANSLATION_DIRECTORIES"] = str(resource_dir("translations"))
     Babel(app, locale_selector=_language, timezone_selector=_timezone)
     language.install(app)
-    template_texts.install(app)
+    compiling.install(app)
     app.jinja_env.globals.update(static_url=static_url, vendor=vendor_url)
     app.context_processor(lambda: _variables(settings))
 

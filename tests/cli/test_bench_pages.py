@@ -54,8 +54,28 @@ def test_every_page_is_measured(ready: Database, run: Run, tmp_path: Path) -> No
     assert pages["operations, first page"]["statements"] < 10
     assert "| audit, one person |" in ended.out
     assert "Flask-Admin is not there and was skipped" in ended.out
-    again = run("bench", "table", kept, "--against", kept)
-    assert f"{len(pages)} of {len(pages)} pages: grown at most 1.3 times." in again.out
+    assert run("bench", "table", kept).out == ended.out
+
+
+def test_pages_are_compared_with_a_smaller_database(
+    ready: Database, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    smaller, kept = f"sqlite:///{tmp_path / 'smaller.sqlite'}", tmp_path / "run.json"
+    measured = ("bench", "pages", "--operations", "2000", "--repeat", "1", "--save", kept, "--smaller", smaller)
+    with monkeypatch.context() as there:
+        there.setenv("DASHBOARD_DATABASE_URL", smaller)
+        assert run("db", "upgrade").status == 0
+    assert "is not one that this command filled" in run(*measured).err
+    with monkeypatch.context() as there:
+        there.setenv("DASHBOARD_DATABASE_URL", smaller)
+        assert run("bench", "pages", "--operations", "1000", "--fill-only").status == 0
+    ended = run(*measured)
+    assert ended.status == 0, ended.err
+    told = json.loads(kept.read_text())
+    assert told["smaller"] == 1000
+    assert all(page["smaller"] > 0 for page in told["pages"])
+    assert "| 1,000 operations | times |" in ended.out
+    assert "pages: grown at most 1.3 times." in ended.out
 
 
 def test_import_and_audit_log_are_measured_on_an_empty_database(ready: Database, run: Run) -> None:
