@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, exists, select
+from sqlalchemy import ColumnElement, Select, and_, exists, false, select
 from sqlalchemy.orm import Session, aliased
 
 from dashboard.db import clock, rows
@@ -81,14 +81,16 @@ def count_actions(
 
 @lru_cache(maxsize=500)
 def _page(filters: ActionFilter, scopes: tuple[Scope, ...], position: Position) -> Select[*tuple[Any, ...]]:
-    chosen = select(Action.id.label("number"), Action.id.label("key")).where(*_conditions(filters, scopes=scopes))
-    ids = keyset.narrow(chosen, sort=NEWEST, position=position).subquery("page")
+    chosen = select(Action.id.label("number"), Action.id.label("key")).where(*_conditions(filters))
+    parts = [keyset.narrow(chosen.where(part), sort=NEWEST, position=position) for part in _parts(scopes)]
+    ids = keyset.together(parts)
     return (
         select(ids.c.number, ids.c.key, proposals.state_at(NOW).label("state"), *COLUMNS)
         .select_from(ids)
         .join(Action, Action.id == ids.c.number)
         .join(Operation, Operation.id == Action.operation_id)
         .order_by(*keyset.wide_order(NEWEST, position, key=ids.c.key, number=ids.c.number))
+        .limit(position.limit + 1)
     )
 
 
@@ -98,9 +100,12 @@ def _counts(looks: tuple[ActionFilter, ...], scopes: tuple[Scope, ...]) -> total
 
 
 def _counting(filters: ActionFilter, *, scopes: Sequence[Scope]) -> totals.Counting:
-    rows: Select[*tuple[Any, ...]] = select(Action.id).where(*_conditions(filters, scopes=scopes))
-    waiting = filters.outcomes == {"to_verify"} or filters.states == {"proposed"} or filters.waiting_for is not None
-    return totals.Counting(totals.all_rows(rows) if waiting else totals.up_to_cap(rows), is_capped=not waiting)
+    chosen: Select[*tuple[Any, ...]] = select(Action.id.label("number")).where(*_conditions(filters))
+    if filters.outcomes == {"to_verify"} or filters.states == {"proposed"} or filters.waiting_for is not None:
+        visible = in_scope(scopes, tenant=Action.tenant, type=Action.type)
+        return totals.Counting(totals.all_rows(chosen.where(visible)), is_capped=False)
+    parts = [chosen.where(part).limit(totals.CAP + 1) for part in _parts(scopes)]
+    return totals.Counting(totals.up_to_cap(select(keyset.together(parts).c.number)), is_capped=True)
 
 
 def get_action(session: Session, number: int, *, scopes: Sequence[Scope]) -> Any:
@@ -159,8 +164,13 @@ def _visible_child(scopes: Sequence[Scope]) -> ColumnElement[bool]:
     return and_(_Child.id == Action.child_id, in_scope(scopes, tenant=_Child.tenant, type=_Child.type))
 
 
-def _conditions(filters: ActionFilter, *, scopes: Sequence[Scope]) -> list[ColumnElement[bool]]:
-    found = [in_scope(scopes, tenant=Action.tenant, type=Action.type)]
+def _parts(scopes: Sequence[Scope]) -> list[ColumnElement[bool]]:
+    """What each grant makes visible, for an index of its own; nothing where there is none."""
+    return [in_scope([scope], tenant=Action.tenant, type=Action.type) for scope in scopes] or [false()]
+
+
+def _conditions(filters: ActionFilter) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = []
     if filters.actions:
         found.append(Action.action.in_(sorted(filters.actions)))
     if filters.states:

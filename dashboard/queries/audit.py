@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, Subquery, func, or_, select, true, union
+from sqlalchemy import ColumnElement, Select, func, or_, select, true
 from sqlalchemy.orm import Session
 
 from dashboard.domain.errors import NotFoundError
@@ -77,7 +77,7 @@ def count_entries(session: Session, filters: AuditFilter, *, reader: Actor) -> t
 def _page(filters: AuditFilter, reader: Actor, position: Position) -> Select[*tuple[Any, ...]]:
     chosen = select(AuditEntry.seq.label("number"), AuditEntry.at.label("key")).where(*_conditions(filters))
     parts = [keyset.narrow(chosen.where(part), sort=NEWEST, position=position) for part in _parts(reader)]
-    ids = _together(parts)
+    ids = keyset.together(parts)
     return (
         select(ids.c.number, ids.c.key, *COLUMNS)
         .select_from(ids)
@@ -91,7 +91,7 @@ def _page(filters: AuditFilter, reader: Actor, position: Position) -> Select[*tu
 def _count(filters: AuditFilter, reader: Actor) -> Select[int]:
     chosen = select(AuditEntry.seq.label("number")).where(*_conditions(filters))
     parts = [chosen.where(part).limit(totals.CAP + 1) for part in _parts(reader)]
-    return totals.up_to_cap(select(_together(parts).c.number))
+    return totals.up_to_cap(select(keyset.together(parts).c.number))
 
 
 def get_entry(session: Session, seq: int, *, reader: Actor) -> AuditEntry:
@@ -142,15 +142,6 @@ def _parts(reader: Actor) -> list[ColumnElement[bool]]:
         return [true()]
     parts = [in_scope([scope], tenant=AuditEntry.tenant, type=AuditEntry.type) for scope in granted]
     return [AuditEntry.actor_id == reader.id, *parts]
-
-
-def _together(parts: Sequence[Select[*tuple[Any, ...]]]) -> Subquery:
-    """The rows of all parts, each row once."""
-    if len(parts) == 1:
-        return parts[0].subquery("page")
-    # A part has an order and a limit of its own, which not every engine takes inside of a UNION.
-    wrapped = [select(part.subquery(f"part{number}")) for number, part in enumerate(parts)]
-    return union(*wrapped).subquery("page")
 
 
 def _conditions(filters: AuditFilter) -> Sequence[ColumnElement[bool]]:

@@ -13,7 +13,19 @@ from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Result, Select, SQLColumnExpression, and_, bindparam, or_
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Result,
+    Select,
+    SQLColumnExpression,
+    Subquery,
+    and_,
+    bindparam,
+    or_,
+    select,
+    union,
+)
 from sqlalchemy.orm import Session
 
 from dashboard.db import rows
@@ -120,6 +132,15 @@ def fetch(
         encode(sort, found[-1]) if has_next else None,
         encode(sort, found[0]) if has_previous else None,
     )
+
+
+def together(parts: Sequence[Select[*tuple[Any, ...]]]) -> Subquery:
+    """The rows of selects that each an index bounds, each row once: no engine does that for conditions joined by OR."""
+    if len(parts) == 1:
+        return parts[0].subquery("page")
+    # A part has an order and a limit of its own, which not every engine takes inside of a UNION.
+    wrapped = [select(part.subquery(f"part{number}")) for number, part in enumerate(parts)]
+    return union(*wrapped).subquery("page")
 
 
 def wide_order(sort: Sort, position: Position, *, key: ColumnElement[Any], number: ColumnElement[Any]) -> list[Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, select
+from sqlalchemy import ColumnElement, Select, Subquery, and_, case, false, func, select
 from sqlalchemy.orm import Session
 
 from dashboard.domain.errors import NotFoundError
@@ -27,6 +27,7 @@ FOUND = (*(verdict.value for verdict in Verdict), SKIPPED)
 
 _Run, _Finding = ReconciliationRun, ReconciliationFinding
 NEWEST = Sort("newest", _Run.id, _Run.id, descending=True, read=int)
+FOUND_NEWEST = Sort("newest", _Finding.run_id, _Finding.run_id, descending=True, read=int)
 IN_ORDER = Sort("in_order", _Finding.id, _Finding.id, descending=False, read=int)
 
 COLUMNS = (
@@ -84,9 +85,17 @@ def _runs(filters: RunFilter, scopes: tuple[Scope, ...], position: Position) -> 
     if filters.origin:
         statement = statement.where(_Run.origin == filters.origin)
     if not _sees_all(scopes):
-        mine = select(_Finding.id).where(_Finding.run_id == _Run.id, _in(scopes)).exists()
-        statement = statement.where(mine)
+        statement = statement.where(_Run.id.in_(select(_with_findings(filters, scopes, position).c.number)))
     return keyset.narrow(statement, sort=NEWEST, position=position)
+
+
+def _with_findings(filters: RunFilter, scopes: Sequence[Scope], position: Position) -> Subquery:
+    """The runs of a page: for each grant as many as the page has, by the index of what was found there."""
+    chosen = select(_Finding.run_id.label("number")).distinct()
+    if filters.origin:
+        chosen = chosen.join(_Run, _Run.id == _Finding.run_id).where(_Run.origin == filters.origin)
+    parts = [keyset.narrow(chosen.where(_in([scope])), sort=FOUND_NEWEST, position=position) for scope in scopes]
+    return keyset.together(parts or [chosen.where(false())])
 
 
 def counts_of(session: Session, runs: Sequence[Any], *, scopes: Sequence[Scope]) -> Mapping[int, Counts]:

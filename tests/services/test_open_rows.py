@@ -3,17 +3,12 @@
 SQLite is asked, which has none until somebody makes them; the others are told by theirs.
 """
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 import pytest
-import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
 from dashboard.db import Database, reading
 from dashboard.domain.ages import Windows
@@ -30,6 +25,7 @@ from dashboard.queries.policies import open_by_type
 from dashboard.queries.queue import queue_of
 from dashboard.queries.waiting import waiting
 from tests.factories import NOW
+from tests.services.plans import plans
 
 QUEUE = OperationFilter(exceptions=True)
 NARROWED = [
@@ -106,23 +102,3 @@ def test_a_search_is_read_by_the_indexes_of_identities(
         landing(session, "order-452", scopes=scopes)
     names = ("entity", "open_entity", "idempotency_key", "remote_id", "correlation_id")
     assert read <= {"sqlite_autoindex_operations_1", *(f"ix_operations_{name}" for name in names)}
-
-
-@contextmanager
-def plans(session: Session) -> Iterator[set[str]]:
-    """The indexes by which the statements of a session read operations; its whole table is one of them."""
-    found: set[str] = set()
-    asked: list[tuple[str, Any]] = []
-    connection = session.connection()
-
-    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_others: Any) -> None:
-        asked.append((statement, parameters))
-
-    sa.event.listen(connection, "before_cursor_execute", note)
-    yield found
-    sa.event.remove(connection, "before_cursor_execute", note)
-    for statement, parameters in asked:
-        steps = [row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
-        # The wide columns of one page are fetched by row number.
-        reads = [step for step in steps if " operations" in step and "USING INTEGER PRIMARY KEY (rowid=?)" not in step]
-        found.update(name[1] if (name := re.search(r"INDEX (\S+)", step)) else step for step in reads)
