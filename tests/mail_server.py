@@ -1,4 +1,4 @@
-"""A mail server on loopback that keeps what it is given, and refuses everything, or some, when told to."""
+"""A mail server on loopback that keeps what it is given, and refuses everything, or some, or is rude, when told to."""
 
 import socketserver
 import threading
@@ -14,6 +14,7 @@ class Letters:
     port: int = 0
     refuses: bool = False
     unknown: frozenset[str] = frozenset()
+    farewell: str = "221 bye"
     kept: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -29,7 +30,7 @@ def receiving() -> Iterator[Letters]:
             while line := self.rfile.readline().decode():
                 verb = line.strip().upper()
                 if verb.startswith("QUIT"):
-                    self._say("221 bye")
+                    self._say(letters.farewell)
                     break
                 if verb.startswith("RCPT"):
                     to = line.partition("<")[2].partition(">")[0]

@@ -2,13 +2,17 @@
 
 import smtplib
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from email.message import EmailMessage
 
 from dashboard.config import Settings
 from dashboard.db import assert_outside_transaction
 
-TIMEOUT_SECONDS = 10
+CONNECT_SECONDS = 10
+# A server that looks into a letter before it takes it may be slow to say so.
+ANSWER_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,19 @@ def send(server: MailServer, *, to: str, subject: str, text: str, message_id: st
         connection.send_message(message)
 
 
-def _connected(server: MailServer) -> smtplib.SMTP:
+@contextmanager
+def _connected(server: MailServer) -> Iterator[smtplib.SMTP]:
     if server.security == "tls":
         context = ssl.create_default_context()
-        return smtplib.SMTP_SSL(server.host, server.port, timeout=TIMEOUT_SECONDS, context=context)
-    return smtplib.SMTP(server.host, server.port, timeout=TIMEOUT_SECONDS)
+        connection: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=CONNECT_SECONDS, context=context)
+    else:
+        connection = smtplib.SMTP(server.host, server.port, timeout=CONNECT_SECONDS)
+    assert connection.sock is not None  # noqa: S101 - connected just now
+    connection.sock.settimeout(ANSWER_SECONDS)
+    try:
+        yield connection
+        # Taken is taken, whatever the server answers to a farewell: an error here would send the letter again.
+        with suppress(OSError):
+            connection.quit()
+    finally:
+        connection.close()

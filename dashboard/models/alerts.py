@@ -63,7 +63,7 @@ class AlertGroup(Record):
 class AlertNotice(Record):
     """One notice of a group to one receiver, written with the decision to tell; `recipient` is an address of mail.
 
-    `content` is the JSON text of `services.alert_notices`, from which the request or the letter is made.
+    `content` is the JSON text of `services.alert_letters`, from which the request or the letter is made.
     """
 
     __tablename__ = "alert_notices"

@@ -27,10 +27,11 @@ from dashboard.domain.alerting import NoticeState, Receiver
 from dashboard.domain.policy import Alerting, Destination, Retry, retry_delay
 from dashboard.models import AlertNotice
 
-LEASE = timedelta(seconds=60)
+# Longer than a server for mail may take for all of its answers.
+LEASE = timedelta(minutes=5)
 AT_ONCE = 50
 CANDIDATES = 5
-# With the wait below, about four hours.
+# With the waits below, two to four hours.
 MOST_ATTEMPTS = 50
 NOTICE_RETRY = Retry(first=timedelta(seconds=10), factor=2.0, cap=timedelta(minutes=5))
 JSON_HEADERS = {"Content-Type": "application/json"}

@@ -72,12 +72,14 @@ def form() -> ResponseReturnValue:
 @requires(Permission.SILENCE)
 def silence() -> ResponseReturnValue:
     """Silence it, once, and go back to the alerts; or show the form again with everything that was typed."""
-    sent, key = request.form, request.form.get("idempotency_key")
-    subject = sent.get("subject", INSTALLATION)
-    if key is None:
+    sent = request.form
+    subject, rule, key = (sent.get(name) for name in ("subject", "rule", "idempotency_key"))
+    if subject is None:
+        return _choice(status=422)
+    if rule is None or key is None:  # to guess would silence the most there is
         return _page(subject, _typed(came_back=True), status=422)
     lasts = LENGTHS.get(sent.get("lasts", ""))
-    wish = Wish(subject, sent.get("rule", EVERY_RULE), lasts[0] if lasts else None, sent.get("note"), key)
+    wish = Wish(subject, rule, lasts[0] if lasts else None, sent.get("note"), key)
     try:
         done = silences.silence(database(), actor=actor(), wish=wish, policies=policies())
     except InvalidInputError as error:
@@ -104,12 +106,12 @@ def _told(silenced: AlertSilence) -> tuple[str, str]:
     return gettext("Silenced until %(when)s. It is looked at all the same.", when=moment_title(silenced.ends_at)), "ok"
 
 
-def _choice() -> ResponseReturnValue:
+def _choice(*, status: int = 200) -> ResponseReturnValue:
     asking = actor()
     with read() as session:
         subjects = _subjects(session, asking)
     page = render_template("alerts/choose.html", subjects=[(each, subject_name(each)) for each in subjects])
-    return page, 200
+    return page, status
 
 
 def _subjects(session: Session, asking: Actor) -> Sequence[str]:

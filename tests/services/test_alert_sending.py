@@ -156,14 +156,14 @@ def test_who_died_between_claim_and_sending_has_it_sent_by_another(watch: Watch,
     held = transact(watch.database, lambda session: alert_sending.claim(session, now=watch.now))
     assert held is not None
     assert watch.send() == 0
-    assert watch.send(MINUTE) == 1
+    assert watch.send(6 * MINUTE) == 1
     assert (len(receiver.taken), notices(watch)) == (1, [("firing", "sent", 2)])
 
 
 def test_who_wakes_after_its_lease_changes_nothing(watch: Watch, receiver: AlertReceiver) -> None:
     held = transact(watch.database, lambda session: alert_sending.claim(session, now=watch.now))
     assert held is not None
-    watch.send(MINUTE)
+    watch.send(6 * MINUTE)
     late = MessageRefusedError("it answered 400")
     transact(watch.database, lambda session: alert_sending.mark(session, held, late, now=watch.now))
     assert notices(watch) == [("firing", "sent", 2)]
@@ -232,6 +232,15 @@ def test_an_address_that_is_refused_keeps_no_other_from_its_letter(watch: Watch,
     assert [to for to, _ in letters.kept] == ["ops@shop.example"]
     found = [(notice.recipient, notice.state) for notice in watch.rows(AlertNotice)[1:]]
     assert found == [("gone@shop.example", "given_up"), ("ops@shop.example", "sent")]
+
+
+def test_a_letter_that_was_taken_is_not_sent_again_for_a_bad_farewell(watch: Watch, letters: Letters) -> None:
+    letters.farewell = "421 too busy to say goodbye"
+    mailed(watch, letters, "ops@shop.example")
+    watch.send()
+    watch.send(HOUR)
+    assert [to for to, _ in letters.kept] == ["ops@shop.example"]
+    assert newest(watch).state == "sent"
 
 
 def test_without_a_server_for_mail_that_is_said(watch: Watch, letters: Letters) -> None:
