@@ -19,7 +19,7 @@ from dashboard.services import work
 from dashboard.services.policies import load_policies
 
 EVERYTHING = Sight(types=None, installation=True)
-PIECE = "alerts"
+PIECES = ("alerts", "notices")
 
 
 @click.command()
@@ -44,7 +44,7 @@ def alerts(context: click.Context, *, once: bool) -> None:
             environment=settings.environment,
         )
         run = work.run_once if once else work.run
-        finished = run(database, working, pieces=[piece for piece in work.PIECES if piece.name == PIECE])
+        finished = run(database, working, pieces=[piece for piece in work.PIECES if piece.name in PIECES])
         with reading(database) as session:
             seen = open_alerts(session, sight=EVERYTHING)
             last = evaluation(session)

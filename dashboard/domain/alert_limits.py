@@ -116,13 +116,12 @@ def relay_breaches(policies: Policies, publishing: Publishing, *, now: datetime)
 
 
 def audit_breaches(policies: Policies, proof: Proof, *, now: datetime) -> Iterator[Breach]:
-    """The log does not hold, or was not verified or anchored for too long; the worst of these."""
+    """The log does not hold, or it was not verified or anchored for too long; the worst of these."""
     limit, anchored = policies.alerts.rules.get(Rule.AUDIT), policies.alerts.anchored_within
     if limit is None or proof.begun_at is None:
         return
     if proof.failed_at:
-        figure = _seconds(now - proof.failed_at)
-        yield Breach(Rule.AUDIT, INSTALLATION, figure, limit.above, cause="failed", about=proof.problem)
+        yield Breach(Rule.AUDIT_BROKEN, INSTALLATION, _seconds(now - proof.failed_at), limit.above, about=proof.problem)
         return
     unverified = _seconds(now - (proof.verified_at or proof.begun_at))
     if unverified > limit.above:

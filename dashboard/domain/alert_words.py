@@ -32,6 +32,7 @@ TITLES: Mapping[Rule, str] = MappingProxyType(
         Rule.RECONCILER: N_("Nothing is reconciled"),
         Rule.RELAY: N_("Messages are not published"),
         Rule.AUDIT: N_("The audit log is not proven"),
+        Rule.AUDIT_BROKEN: N_("The audit log does not hold"),
     }
 )
 # By rule, and by cause where a rule can be breached in several ways.
@@ -47,8 +48,8 @@ WRONG: Mapping[tuple[Rule, str], str] = MappingProxyType(
             "Open operations of %(subject)s past their deadline: %(figure)s; the limit is %(threshold)s."
         ),
         (Rule.DIVERGENCE, ""): N_(
-            "%(figure)s of %(sample)s verdicts on %(subject)s in the last 30 days found something else than expected;"
-            " the limit is %(threshold)s."
+            "Of %(sample)s operations of %(subject)s that were created in the last 30 days and checked, %(figure)s"
+            " differ from what was expected; the limit is %(threshold)s."
         ),
         (Rule.DEAD_LETTERS, ""): N_(
             "Dead messages, which hold up what comes after them: %(figure)s; the limit is %(threshold)s."
@@ -66,10 +67,10 @@ WRONG: Mapping[tuple[Rule, str], str] = MappingProxyType(
         (Rule.AUDIT, "old"): N_(
             "The audit log was last verified %(figure)s ago; it is to be verified every %(threshold)s."
         ),
-        (Rule.AUDIT, "failed"): N_("The audit log was verified %(figure)s ago, and it does not hold."),
         (Rule.AUDIT, "unsealed"): N_(
             "The audit log was not anchored for %(figure)s; it is to be anchored every %(threshold)s."
         ),
+        (Rule.AUDIT_BROKEN, ""): N_("The audit log was verified %(figure)s ago, and it does not hold."),
     }
 )
 TO_DO: Mapping[tuple[Rule, str], str] = MappingProxyType(
@@ -92,11 +93,11 @@ TO_DO: Mapping[tuple[Rule, str], str] = MappingProxyType(
         (Rule.RELAY, "away"): N_("See why the sink takes nothing; messages go out by themselves once it does."),
         (Rule.AUDIT, "never"): N_("Run `dashboard audit verify`, best every day by a timer."),
         (Rule.AUDIT, "old"): N_("Run `dashboard audit verify`, and see why its timer does not."),
-        (Rule.AUDIT, "failed"): N_(
+        (Rule.AUDIT, "unsealed"): N_("Run `dashboard audit anchor`, and keep what it prints away from this database."),
+        (Rule.AUDIT_BROKEN, ""): N_(
             "Keep a copy of the database, stop whoever can write to it, and follow what the documentation of the audit"
             " log says about findings."
         ),
-        (Rule.AUDIT, "unsealed"): N_("Run `dashboard audit anchor`, and keep what it prints away from this database."),
     }
 )
 _PATHS: Mapping[Rule, tuple[str, Mapping[str, str | tuple[str, ...]]]] = MappingProxyType(
@@ -109,6 +110,7 @@ _PATHS: Mapping[Rule, tuple[str, Mapping[str, str | tuple[str, ...]]]] = Mapping
         Rule.RECONCILER: ("/operations", {"state": State.AWAITING_CONFIRMATION.value, "sort": "oldest"}),
         Rule.RELAY: ("/outbox", {"state": "pending"}),
         Rule.AUDIT: ("/audit", {}),
+        Rule.AUDIT_BROKEN: ("/audit", {}),
     }
 )
 DIVERGENCE_DAYS = 30
@@ -144,7 +146,7 @@ def what_to_do(breach: Breach) -> str:
 
 
 def rows_path(breach: Breach, *, now: datetime) -> str:
-    """The path on our screens that lists exactly the rows it is about."""
+    """The path on our screens that lists the rows it is about, as they are now."""
     path, given = _PATHS[breach.rule]
     query: dict[str, str | tuple[str, ...]] = dict(given)
     if breach.subject != INSTALLATION:

@@ -32,10 +32,11 @@ class Rule(StrEnum):
     RECONCILER = "reconciler"
     RELAY = "relay"
     AUDIT = "audit"
+    AUDIT_BROKEN = "audit_broken"
 
 
 TYPE_RULES = (Rule.ACCUMULATION, Rule.AGE, Rule.DEADLINE, Rule.DIVERGENCE)
-INSTALLATION_RULES = (Rule.DEAD_LETTERS, Rule.RECONCILER, Rule.RELAY, Rule.AUDIT)
+INSTALLATION_RULES = (Rule.DEAD_LETTERS, Rule.RECONCILER, Rule.RELAY, Rule.AUDIT, Rule.AUDIT_BROKEN)
 
 
 class Unit(StrEnum):
@@ -51,6 +52,7 @@ UNITS = dict.fromkeys((Rule.ACCUMULATION, Rule.DEADLINE, Rule.DEAD_LETTERS), Uni
     Rule.RECONCILER: Unit.SECONDS,
     Rule.RELAY: Unit.SECONDS,
     Rule.AUDIT: Unit.SECONDS,
+    Rule.AUDIT_BROKEN: Unit.SECONDS,
     Rule.DIVERGENCE: Unit.SHARE,
 }
 
@@ -92,9 +94,8 @@ class Severity(StrEnum):
 
 def severity(breach: Breach) -> Severity:
     """Standstill, and a log that does not hold, are worse than anything that waits."""
-    if breach.rule in {Rule.RECONCILER, Rule.RELAY} or breach.cause == "failed":
-        return Severity.CRITICAL
-    return Severity.WARNING
+    is_worse = breach.rule in {Rule.RECONCILER, Rule.RELAY, Rule.AUDIT_BROKEN}
+    return Severity.CRITICAL if is_worse else Severity.WARNING
 
 
 class AlertState(StrEnum):
@@ -164,10 +165,13 @@ class Told:
     muted: bool = False
 
 
-def next_notice(told: Told | None, *, known: int, audible: int, now: datetime, repeat: timedelta) -> NoticeKind | None:
+def next_notice(
+    told: Told | None, *, known: int, audible: int, freed: bool, now: datetime, repeat: timedelta
+) -> NoticeKind | None:
     """Say what a group has to tell now; of its firing alerts `audible` are not silenced, `known` are that or were told.
 
-    What was told is also said to be over, silenced or not; what was silenced from the beginning is never told.
+    What was told is also said to be over, silenced or not; what was silenced from the beginning is never told. Where
+    the silence of any just ended (`freed`) that is told at once; whatever else joins is told with the next repeat.
     """
     if told is None:
         return NoticeKind.FIRING if audible else None
@@ -175,7 +179,7 @@ def next_notice(told: Told | None, *, known: int, audible: int, now: datetime, r
         return NoticeKind.RESOLVED
     if not audible:
         return None
-    if told.muted:
+    if told.muted or freed:
         return NoticeKind.FIRING
     return NoticeKind.REPEAT if now - told.at >= repeat else None
 

@@ -66,12 +66,15 @@ def looks(session: Session, chosen: Selection) -> Looks:
     return Looks(alive_at, due_since(session, chosen))
 
 
-def publishing(session: Session, *, polled: Collection[str], now: datetime) -> Publishing:
-    """What waits longest for the relay, and which sink is away longest; hosts fetch from the `polled` ones themselves.
+def publishing(session: Session, *, served: Collection[str], polled: Collection[str], now: datetime) -> Publishing:
+    """What waits longest for the relay, and which of the `served` sinks is away longest.
 
-    A message waits for the relay where it is due, is the first of its key, and its sink is not away.
+    A message waits for the relay where it is due, is the first of its key, and its sink is not away; hosts fetch from
+    the `polled` ones themselves. A sink that has nothing to take is not missed.
     """
-    away = session.execute(select(AwaySink.sink, AwaySink.since).order_by(AwaySink.since, AwaySink.sink)).all()
+    has_messages = exists().where(_UNSENT, _Message.sink == AwaySink.sink)
+    known = select(AwaySink.sink, AwaySink.since).where(AwaySink.sink.in_(sorted(served)), has_messages)
+    away = session.execute(known.order_by(AwaySink.since, AwaySink.sink)).all()
     left_out = {*polled, *(row.sink for row in away)}
     first = (
         select(_Message.sink, _Message.next_attempt_at)

@@ -36,13 +36,19 @@ def tell(
     firing: Sequence[Alert],
     *,
     silenced: Collection[int],
+    freed: Collection[int],
     alerting: Alerting,
     place: Place,
     now: datetime,
 ) -> int:
-    """Write what each group has to tell of what fires, and say how many notices that made."""
+    """Write what each group has to tell of what fires, and say how many notices that made.
+
+    Of `firing` nobody hears of those that are `silenced`; the silence of those that are `freed` ended just now.
+    """
+    if not list(_receivers(alerting)):
+        return 0  # once there is somebody to tell, all of it is news
     told = {group.group_key: group for group in session.scalars(select(AlertGroup))}
-    tellings = list(_tellings(firing, told, silenced=silenced, alerting=alerting, now=now))
+    tellings = list(_tellings(firing, told, silenced=silenced, freed=freed, alerting=alerting, now=now))
     if any(telling.group in told for telling in tellings):
         over = _over(session)
         tellings = [replace(telling, over=over[telling.group]) for telling in tellings]
@@ -57,6 +63,7 @@ def _tellings(
     told: Mapping[str, AlertGroup],
     *,
     silenced: Collection[int],
+    freed: Collection[int],
     alerting: Alerting,
     now: datetime,
 ) -> Iterator[Telling]:
@@ -72,6 +79,7 @@ def _tellings(
             Told(group.told_at, muted=group.muted) if group else None,
             known=len(known),
             audible=len(audible),
+            freed=any(alert.id in freed for alert in audible),
             now=now,
             repeat=alerting.repeat,
         )

@@ -122,7 +122,7 @@ def _text(telling: Telling, place: Place) -> str:
     if telling.over:
         lines.append("")
     if telling.kind is NoticeKind.RESOLVED:
-        lines += [f"Nothing of {telling.name} fires any more.", ""]
+        lines += [f"Nothing of {telling.name} that you were told of fires any more.", ""]
     lines.append(place.link("/alerts"))
     return "\n".join(lines) + "\n"
 

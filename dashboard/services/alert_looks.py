@@ -10,14 +10,16 @@ from sqlalchemy.orm import Session
 
 from dashboard.db import Database, reading
 from dashboard.domain import alert_limits
-from dashboard.domain.alerting import Breach, Rule
+from dashboard.domain.alerting import INSTALLATION, Breach, Rule
 from dashboard.domain.policy import Policies
+from dashboard.domain.text import TextError, check_text
 from dashboard.queries import alert_figures
 from dashboard.queries.due import Selection
 
 log = logging.getLogger("dashboard.alerts")
 
 POLLED = "table"
+UNSTORABLE = "types with names that cannot be stored"
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,19 @@ def look(database: Database, *, policies: Policies, now: datetime) -> Looked:
             log.exception("the figures of %s cannot be read", reader.name)
             failed.append(reader)
     unknown = frozenset(rule for reader in failed for rule in reader.rules)
-    return Looked(now, tuple(breaches), unknown, tuple(reader.name for reader in failed))
+    storable = tuple(breach for breach in breaches if _is_storable(breach.subject))
+    unreadable = [reader.name for reader in failed]
+    if len(storable) < len(breaches):
+        unreadable.append(UNSTORABLE)
+    return Looked(now, storable, unknown, tuple(unreadable))
+
+
+def _is_storable(name: str) -> bool:
+    """Whether no engine refuses it: a host that writes rows by itself may have written anything."""
+    try:
+        return bool(check_text(name)) or name == INSTALLATION
+    except TextError:
+        return False
 
 
 def _written(policies: Policies) -> frozenset[Rule]:
@@ -90,7 +104,7 @@ def _looks(session: Session, policies: Policies, now: datetime) -> Iterable[Brea
 
 def _publishing(session: Session, policies: Policies, now: datetime) -> Iterable[Breach]:
     polled = [name for name, sink in policies.sinks.items() if sink.kind == POLLED]
-    figures = alert_figures.publishing(session, polled=polled, now=now)
+    figures = alert_figures.publishing(session, served=policies.sinks, polled=polled, now=now)
     return list(alert_limits.relay_breaches(policies, figures, now=now))
 
 
@@ -104,5 +118,5 @@ READERS = (
     _Reader("dead letters", (Rule.DEAD_LETTERS,), _dead_letters),
     _Reader("looks", (Rule.RECONCILER,), _looks),
     _Reader("publishing", (Rule.RELAY,), _publishing),
-    _Reader("audit log", (Rule.AUDIT,), _audit),
+    _Reader("audit log", (Rule.AUDIT, Rule.AUDIT_BROKEN), _audit),
 )

@@ -5,12 +5,11 @@ alert goes on by `domain.alerting.step`, and each group says what it has to tell
 written. Any number of workers may do this: who finds that another looked meanwhile leaves it at that.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, delete, literal_column, select
+from sqlalchemy import ColumnElement, delete, func, literal_column, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -67,9 +66,9 @@ def _decide(
         return None
     open_alerts = _advance(session, looked, policies)
     firing = [alert for alert in open_alerts if alert.state == AlertState.FIRING]
-    silenced = _silenced(session, firing, now=looked.now)
+    silenced, freed = _silenced(session, firing, now=looked.now, before=before or looked.now)
     notices = alert_groups.tell(
-        session, firing, silenced=silenced, alerting=policies.alerts, place=place, now=looked.now
+        session, firing, silenced=silenced, freed=freed, alerting=policies.alerts, place=place, now=looked.now
     )
     evaluation.evaluated_at = looked.now
     evaluation.unreadable = ", ".join(looked.unreadable)[:254]
@@ -159,14 +158,18 @@ def _write(alert: Alert, after: Standing, breach: Breach | None, *, now: datetim
         alert.sample, alert.cause, alert.about = breach.sample, breach.cause, breach.about
 
 
-def _silenced(session: Session, firing: Iterable[Alert], *, now: datetime) -> frozenset[int]:
-    """The numbers of those that nobody is to be told of now."""
-    holding = session.execute(
-        select(AlertSilence.subject, AlertSilence.rule).where(
-            AlertSilence.ended_at.is_(None), AlertSilence.ends_at > now
-        )
-    ).all()
-    rules: dict[str, set[str]] = defaultdict(set)
-    for subject, rule in holding:
-        rules[subject].add(rule)
-    return frozenset(alert.id for alert in firing if rules[alert.subject] & {alert.rule, EVERY_RULE})
+def _silenced(
+    session: Session, firing: Sequence[Alert], *, now: datetime, before: datetime
+) -> tuple[frozenset[int], frozenset[int]]:
+    """The numbers of those that nobody is to be told of now, and of those whose silence ended since the look before."""
+    end = func.coalesce(AlertSilence.ended_at, AlertSilence.ends_at)
+    found = session.execute(select(AlertSilence.subject, AlertSilence.rule, end.label("end")).where(end > before)).all()
+    holding, ended = ({(row.subject, row.rule) for row in found if (row.end > now) is holds} for holds in (True, False))
+    silenced = _matching(firing, holding)
+    return silenced, _matching(firing, ended) - silenced
+
+
+def _matching(alerts: Iterable[Alert], silences: Collection[tuple[str, str]]) -> frozenset[int]:
+    return frozenset(
+        alert.id for alert in alerts for rule in (alert.rule, EVERY_RULE) if (alert.subject, rule) in silences
+    )

@@ -191,7 +191,8 @@ def _mark(
         )
         tally.dead += state is MessageState.DEAD
         tally.failed += state is MessageState.PENDING
-    if taken and batch.was_away:
+    answered = bool(taken) or any(isinstance(error, MessageRefusedError) for _, error in failed)
+    if answered and batch.was_away:
         outbox_sinks.came_back(session, batch.sink)
         batch.was_away = False
     return tally

@@ -173,11 +173,16 @@ def tell_approvers(database: Database, context: Context) -> bool:
 
 
 def watch(database: Database, context: Context) -> bool:
-    """Look at the rules of alerts, and send what there is to tell."""
+    """Look at the rules of alerts, and write down what there is to tell."""
     with reading(database) as session:
         now = clock(session)
     place = Place(context.environment, context.public_url)
     alerts.evaluate(database, policies=context.policies, now=now, place=place)
+    return False
+
+
+def send_notices(database: Database, context: Context) -> bool:
+    """Send what there is to tell; apart from looking, which a slow receiver must not hold up, nor the other way."""
     ways = alert_sending.Ways(context.policies.alerts, context.mail)
     return alert_sending.send_due(database, ways, stop=context.stop.is_set) == alert_sending.AT_ONCE
 
@@ -198,6 +203,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("figures", build_figures, every=600.0),
     Piece("open", count_open, every=10.0),
     Piece("alerts", watch, every=30.0),
+    Piece("notices", send_notices, every=5.0),
     Piece("statistics", statistics.refresh, every=6 * 3600.0),
 )
 

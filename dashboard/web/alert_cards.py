@@ -25,6 +25,7 @@ ROWS = {
     Rule.DEAD_LETTERS: lazy_gettext("Show the messages"),
     Rule.RELAY: lazy_gettext("Show the messages"),
     Rule.AUDIT: lazy_gettext("Show the log"),
+    Rule.AUDIT_BROKEN: lazy_gettext("Show the log"),
 }
 
 

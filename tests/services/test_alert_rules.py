@@ -9,7 +9,7 @@ from sqlalchemy import event, update
 
 from dashboard.db import Database, transact
 from dashboard.domain.alert_words import in_english, rows_path, what_is_wrong, what_to_do
-from dashboard.domain.alerting import Breach
+from dashboard.domain.alerting import Breach, Rule
 from dashboard.models import AuditCheck, AuditEntry, AwaySink, Heartbeat, RollupState
 from dashboard.services import alert_looks
 from tests import factories
@@ -73,7 +73,8 @@ def test_a_share_of_too_few_says_nothing(database: Database) -> None:
     assert breaches(watch) == ()
     watch.operations(1, **given, verdict="correct")
     expected = (
-        "15 % of 20 verdicts on charge_order in the last 30 days found something else than expected; the limit is 10 %."
+        "Of 20 operations of charge_order that were created in the last 30 days and checked, 15 % differ from what was"
+        " expected; the limit is 10 %."
     )
     assert told(breach(watch)) == expected
     assert breach(watch).figure == Decimal("0.15")
@@ -139,6 +140,7 @@ def test_what_was_never_looked_at_is_due_after_its_window(database: Database) ->
 
 
 RELAY = "[alerts]\nrelay = { after = '15m' }\n[sinks.polled]\nkind = 'table'\n"
+RELAY += "[sinks.hook]\nkind = 'webhook'\nurl = 'https://hook.example'\nsecret = { env = 'HOOK' }\n"
 
 
 def messages(database: Database, **values: Any) -> None:
@@ -173,6 +175,16 @@ def test_a_sink_that_is_away_says_more_than_what_waits_for_it(database: Database
     assert breaches(watch) == ()
     watch.now += 10 * MINUTE
     assert told(breach(watch)) == "The sink hook takes no messages for 20 min; the limit is 15 min."
+
+
+def test_a_sink_that_nobody_misses_is_no_standstill(database: Database) -> None:
+    watch = watching(database, RELAY)
+    away = {"failures": 3, "since": NOW - HOUR, "retry_at": NOW, "last_error": "it answered 503"}
+    # The first has nothing to take, the second left the policy.
+    watch.add(AwaySink(sink="hook", **away), AwaySink(sink="left", **away))
+    messages(database, state="dead")
+    messages(database, sink="left", next_attempt_at=NOW + HOUR)
+    assert breaches(watch) == ()
 
 
 RECONCILER = "[alerts]\nreconciler = { after = '15m' }"
@@ -210,6 +222,7 @@ def test_a_finding_is_told_whenever_it_was(audited: Watch) -> None:
     check(audited, way="command", at=NOW - HOUR, problem="changed", broken_seq=1)
     found = breach(audited)
     assert (told(found), found.about) == ("The audit log was verified 1 h ago, and it does not hold.", "changed")
+    assert found.rule is Rule.AUDIT_BROKEN
 
 
 def test_a_log_without_an_anchor_is_told_where_anchors_are_asked_for(audited: Watch) -> None:

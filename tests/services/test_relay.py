@@ -181,6 +181,23 @@ def test_a_sink_that_is_away_costs_no_message_a_claim(
         assert session.scalars(select(AwaySink)).all() == []
 
 
+def test_a_sink_that_refuses_what_it_is_offered_is_no_longer_away(
+    database: Database, relay: Relay, receiver: Receiver
+) -> None:
+    add(database, 1)
+    receiver.answer = lambda _delivery: 503
+    for _ in range(AWAY_IN_A_ROW):
+        relay.run_once(database, sinks={"hook": receiver.sink()})
+        due_now(database)
+    with reading(database) as session:
+        assert session.scalars(select(AwaySink)).all() != []
+    receiver.answer = lambda _delivery: 400
+    drain(relay, database, receiver.sink())
+    assert states(database) == ["dead"]
+    with reading(database) as session:
+        assert session.scalars(select(AwaySink)).all() == []
+
+
 def test_one_message_that_is_refused_as_if_the_sink_were_away_does_not_hold_up_the_rest(
     database: Database, relay: Relay, receiver: Receiver
 ) -> None:
