@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, exists, false, func, literal_column, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from dashboard.db import clock_column
+from dashboard.db import clock_column, rows
 from dashboard.domain.alerting import EVERY_RULE, INSTALLATION, AlertState, Breach, Rule, Sight
 from dashboard.domain.errors import NotFoundError
 from dashboard.models import Alert, AlertEvaluation, AlertNotice, AlertNoticeAlert, AlertSilence
@@ -21,7 +21,7 @@ from dashboard.queries.keyset import Page, Position, Sort
 from dashboard.queries.moments import Moment
 
 MOST = 200
-MOST_NOTICES = 200
+MOST_NOTICES = 5
 _IS_OPEN: ColumnElement[bool] = literal_column("alerts.is_open = 1")
 _RESOLVED = Sort("resolved", Alert.resolved_at, Alert.id, descending=True, read=keyset.read_time)
 
@@ -53,8 +53,8 @@ def numbers(session: Session, *, sight: Sight) -> Numbers:
     """Count what is not resolved; one query."""
     silenced = _silenced(clock_column(session)).label("silenced")
     each = select(Alert.state, silenced).where(_IS_OPEN, _shown(sight)).subquery()
-    rows = session.execute(select(each.c.state, each.c.silenced, func.count()).group_by(each.c.state, each.c.silenced))
-    found = {(state, bool(is_silenced)): size for state, is_silenced, size in rows}
+    counted = select(each.c.state, each.c.silenced, func.count()).group_by(each.c.state, each.c.silenced)
+    found = {(state, bool(is_silenced)): size for state, is_silenced, size in rows(session, counted)}
     return Numbers(
         firing=found.get((AlertState.FIRING, False), 0),
         pending=found.get((AlertState.PENDING, False), 0),
@@ -115,21 +115,24 @@ def silences(session: Session, *, sight: Sight, limit: int = MOST) -> Sequence[A
     ).all()
 
 
-def notices_of(session: Session, alerts: Sequence[Alert]) -> Mapping[int, Sequence[AlertNotice]]:
-    """The notices that told of each alert, newest first and at most MOST_NOTICES in all; by the alert's id."""
-    found: dict[int, list[AlertNotice]] = {alert.id: [] for alert in alerts}
+def notices_of(session: Session, alerts: Sequence[Alert]) -> Mapping[int, Sequence[Any]]:
+    """The MOST_NOTICES newest notices that told of each alert, by its id; each row says how many there are in `of`."""
+    found: dict[int, list[Any]] = {alert.id: [] for alert in alerts}
     if not found:
         return found
     link, notice = AlertNoticeAlert, AlertNotice
-    rows = session.execute(
-        select(link.alert_id, notice)
-        .join(notice, notice.id == link.notice_id)
-        .where(link.alert_id.in_(found))
-        .order_by(link.notice_id.desc())
-        .limit(MOST_NOTICES)
+    rank = func.row_number().over(partition_by=link.alert_id, order_by=link.notice_id.desc()).label("rank")
+    count = func.count().over(partition_by=link.alert_id).label("of")
+    ranked = select(link.alert_id, link.notice_id, rank, count).where(link.alert_id.in_(found)).subquery("ranked")
+    told = (notice.kind, notice.receiver, notice.recipient, notice.state, notice.sent_at, notice.created_at)
+    wide = (
+        select(ranked.c.alert_id, ranked.c.of, *told, notice.last_error)
+        .join(notice, notice.id == ranked.c.notice_id)
+        .where(ranked.c.rank <= MOST_NOTICES)
+        .order_by(ranked.c.rank)
     )
-    for alert_id, told in rows:
-        found[alert_id].append(told)
+    for row in rows(session, wide):
+        found[row.alert_id].append(row)
     return found
 
 

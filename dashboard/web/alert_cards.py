@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from flask import request, url_for
 
@@ -13,12 +14,11 @@ from dashboard.domain.permissions import Actor, Permission, holds
 from dashboard.domain.policy import Policies
 from dashboard.domain.states import known
 from dashboard.domain.text import visible
-from dashboard.models import Alert, AlertNotice, AlertSilence
+from dashboard.models import Alert, AlertSilence
 from dashboard.queries.alerts import SeenAlert, breach_of
 from dashboard.web.formatting import duration, number, percent
 from dashboard.web.language import gettext, lazy_gettext
 
-MOST_NOTICES = 5
 OPEN_TO_ALL = "/audit"
 ROWS_OF_A_TYPE = lazy_gettext("Show the operations")
 ROWS = {
@@ -45,13 +45,11 @@ class Card:
     silence_url: str | None
     fires_at: datetime | None
     over_at: datetime | None
-    notices: Sequence[AlertNotice]
+    notices: Sequence[Any]
     notices_left: int
 
 
-def card_of(
-    seen: SeenAlert, *, reader: Actor, policies: Policies, now: datetime, notices: Sequence[AlertNotice] = ()
-) -> Card:
+def card_of(seen: SeenAlert, *, reader: Actor, policies: Policies, now: datetime, notices: Sequence[Any] = ()) -> Card:
     """Put together what is shown of an alert, and only the addresses that the reader may open."""
     alert, breach = seen.alert, breach_of(seen.alert)
     path = rows_path(breach, now=now)
@@ -71,8 +69,8 @@ def card_of(
         silence_url=address if may_be_silenced else None,
         fires_at=_fires_at(alert, policies) if alert.state == AlertState.PENDING else None,
         over_at=alert.clear_since + policies.alerts.clear_for if alert.clear_since else None,
-        notices=notices[:MOST_NOTICES],
-        notices_left=max(len(notices) - MOST_NOTICES, 0),
+        notices=notices,
+        notices_left=notices[0].of - len(notices) if notices else 0,
     )
 
 

@@ -1,5 +1,6 @@
 """Alerts: what fires, what may come to, what is silenced and what is over, each with what to do about it."""
 
+from dataclasses import asdict
 from functools import partial
 
 from flask import Blueprint, render_template, request, url_for
@@ -28,6 +29,7 @@ def index() -> str:
     with read() as session:
         now = context.now()
         found = queries.open_alerts(session, sight=seen)
+        counts = queries.numbers(session, sight=seen)
         told = queries.notices_of(session, [each.alert for each in found])
         page = queries.resolved_alerts(session, sight=seen, position=position)
         silences = queries.silences(session, sight=seen)
@@ -38,6 +40,7 @@ def index() -> str:
         "alerts/index.html",
         **paged(page, position),
         groups=[(shown, [each for each in cards if each.shown == shown]) for shown in SHOWN],
+        counts=asdict(counts),
         most=MOST if len(cards) >= MOST else None,
         over=[card(SeenAlert(row.Alert)) for row in page.rows],
         silences=[

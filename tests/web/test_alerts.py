@@ -160,6 +160,17 @@ def test_who_was_told_is_said_and_what_did_not_arrive(database: Database) -> Non
     assert "and 2 before" in words
 
 
+def test_a_storm_counts_every_alert_and_notice(sqlite_database: Database) -> None:
+    numbers = add_alerts(sqlite_database, *({"subject": f"type_{number}"} for number in range(210)))
+    for number in numbers[:60]:
+        for _ in range(6):
+            add_notice(sqlite_database, number)
+    words = content(browser_on(sqlite_database).page("/alerts"))
+    assert words.count("Notices: 6") == 60
+    assert words.count("and 1 before") == 60
+    assert "Firing 210" in words
+
+
 def test_the_page_says_whether_anybody_looks_and_is_told(
     sqlite_database: Database, settings: Settings, tmp_path: Path
 ) -> None:
