@@ -10,7 +10,7 @@ from decimal import Decimal
 from enum import StrEnum
 from types import MappingProxyType
 
-from dashboard.domain.alerting import AlertRule, Rule
+from dashboard.domain.alerting import INSTALLATION, AlertRule, Rule
 from dashboard.domain.evidence_sources import EvidenceFile, Receipts
 from dashboard.domain.masking import Hiding, hiding_of, reads_masked
 from dashboard.domain.redaction import both_sides
@@ -234,6 +234,17 @@ class Policies:
     def freshness_of(self, operation_type: str) -> timedelta:
         """How old a verdict may be and still count as proof."""
         return self.of(operation_type).freshness
+
+    def alert_rule(self, rule: Rule, subject: str) -> AlertRule | None:
+        """The limit of a type or of the installation; None where there is none."""
+        rules = self.alerts.rules if subject == INSTALLATION else self.of(subject).alerts
+        return rules.get(rule)
+
+    @property
+    def watched(self) -> frozenset[Rule]:
+        """The rules that have a limit for anything."""
+        kinds = (self.alerts.rules, self.defaults.alerts, *(each.alerts for each in self.types.values()))
+        return frozenset(rule for rules in kinds for rule in rules)
 
 
 def retry_delay(retry: Retry, *, attempts: int, jitter: float, retry_after: timedelta | None = None) -> timedelta:

@@ -45,9 +45,8 @@ def look(database: Database, *, policies: Policies, now: datetime) -> Looked:
     """Read the figures that any rule is about, each in a session of its own; the number of queries is fixed."""
     breaches: list[Breach] = []
     failed: list[_Reader] = []
-    written = _written(policies)
     for reader in READERS:
-        if written.isdisjoint(reader.rules):
+        if policies.watched.isdisjoint(reader.rules):
             continue
         try:
             with reading(database) as session:
@@ -72,12 +71,6 @@ def _is_storable(name: str) -> bool:
         return bool(check_text(name)) or name == INSTALLATION
     except TextError:
         return False
-
-
-def _written(policies: Policies) -> frozenset[Rule]:
-    """The rules that the policy has for anything."""
-    kinds = (policies.alerts.rules, policies.defaults.alerts, *(each.alerts for each in policies.types.values()))
-    return frozenset(rule for rules in kinds for rule in rules)
 
 
 def _open(session: Session, policies: Policies, now: datetime) -> Iterable[Breach]:

@@ -17,7 +17,6 @@ from dashboard.db import Database, reading, transact
 from dashboard.domain.alerting import (
     EVERY_RULE,
     INSTALLATION,
-    AlertRule,
     AlertState,
     Breach,
     Rule,
@@ -112,7 +111,7 @@ def _moved(
     session: Session, key: _Key, *, alert: Alert | None, breach: Breach | None, now: datetime, policies: Policies
 ) -> Alert | None:
     """Give the alert where it goes on; None where it is forgotten or over."""
-    limit = _limit(policies, *key)
+    limit = policies.alert_rule(*key)
     after = step(
         _standing(alert) if alert else None,
         breached=breach is not None,
@@ -127,11 +126,6 @@ def _moved(
     alert = alert or _new(session, key, policies)
     _write(alert, after, breach, now=now)
     return alert if after.state is not AlertState.RESOLVED else None
-
-
-def _limit(policies: Policies, rule: Rule, subject: str) -> AlertRule | None:
-    rules = policies.alerts.rules if subject == INSTALLATION else policies.of(subject).alerts
-    return rules.get(rule)
 
 
 def _standing(alert: Alert) -> Standing:

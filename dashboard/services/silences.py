@@ -81,8 +81,7 @@ def named(subject: str, rule: str) -> str:
 
 
 def _silence(session: Session, actor: Actor, wish: Wish, policies: Policies) -> AlertSilence:
-    _check_subject(session, actor, wish.subject, policies)
-    _check_permission(actor, wish.subject)
+    check_subject(session, actor, wish.subject, policies)
     reason, lasts = _checked(wish)
     found = _earlier(session, actor, wish.idempotency_key)
     if found is None:
@@ -111,13 +110,17 @@ def _unsilence(session: Session, actor: Actor, number: int) -> AlertSilence:
     return found
 
 
-def _check_subject(session: Session, actor: Actor, subject: str, policies: Policies) -> None:
+def check_subject(session: Session, actor: Actor, subject: str, policies: Policies) -> None:
+    """Refuse what the actor may not silence.
+
+    Raises NotFoundError for what is out of sight or unknown, and NotAllowedError.
+    """
     if not sight(actor.grants).includes(subject):
         raise NotFoundError(subject=subject)
-    if subject == INSTALLATION or subject in policies.types:
-        return
-    if session.scalar(select(Alert.id).where(Alert.subject == subject).limit(1)) is None:
+    is_known = subject == INSTALLATION or subject in policies.types
+    if not is_known and session.scalar(select(Alert.id).where(Alert.subject == subject).limit(1)) is None:
         raise NotFoundError(subject=subject)
+    _check_permission(actor, subject)
 
 
 def _check_permission(actor: Actor, subject: str) -> None:

@@ -93,8 +93,7 @@ def rule_name(rule: str) -> str:
 
 
 def _fires_at(alert: Alert, policies: Policies) -> datetime | None:
-    rules = policies.alerts.rules if alert.subject == INSTALLATION else policies.of(alert.subject).alerts
-    rule = rules.get(Rule(alert.rule))
+    rule = policies.alert_rule(Rule(alert.rule), alert.subject)
     return alert.since + rule.lasting if rule else None
 
 

@@ -19,7 +19,7 @@ from dashboard.domain.alerting import (
     may_silence,
     sight,
 )
-from dashboard.domain.errors import InvalidInputError, NotAllowedError, NotFoundError
+from dashboard.domain.errors import InvalidInputError, NotFoundError
 from dashboard.domain.permissions import Actor, Permission
 from dashboard.models import AlertSilence
 from dashboard.queries import alerts as queries
@@ -121,12 +121,8 @@ def _subjects(session: Session, asking: Actor) -> Sequence[str]:
 
 
 def _page(subject: str, typed: Typed, *, status: int = 200) -> ResponseReturnValue:
-    asking = actor()
-    if not sight(asking.grants).includes(subject):
-        raise NotFoundError(subject=subject)
-    if not may_silence(asking.grants, subject):
-        needed = Permission.SILENCE_INSTALLATION if subject == INSTALLATION else Permission.SILENCE
-        raise NotAllowedError(permission=needed.value)
+    with read() as session:
+        silences.check_subject(session, actor(), subject, policies())
     problems = typed.problems or {}
     rules = INSTALLATION_RULES if subject == INSTALLATION else TYPE_RULES
     page = render_template(

@@ -27,19 +27,13 @@ def notes_of(evaluation: AlertEvaluation | None, *, policies: Policies, now: dat
     return list(_notes(evaluation, policies, now))
 
 
-def is_watching(policies: Policies) -> bool:
-    """Tell whether the policy file has any limit at all."""
-    every = [policies.alerts.rules, policies.defaults.alerts, *(each.alerts for each in policies.types.values())]
-    return any(every)
-
-
 def is_telling(policies: Policies) -> bool:
     """Tell whether anybody is told of alerts."""
     return policies.alerts.webhook is not None or bool(policies.alerts.mail)
 
 
 def _notes(evaluation: AlertEvaluation | None, policies: Policies, now: datetime) -> Iterator[Note]:
-    if not is_watching(policies):
+    if not policies.watched:
         yield Note(
             gettext("Nothing is watched"),
             gettext("The policy file has no limits yet, so nothing fires. See “alerts” in its documentation."),

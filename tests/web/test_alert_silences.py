@@ -91,6 +91,18 @@ def test_a_form_that_came_back_from_the_sign_in_does_nothing_yet(sqlite_database
     assert silences(sqlite_database) == []
 
 
+@pytest.mark.parametrize("missing", ["subject", "rule"])
+def test_a_form_that_does_not_say_what_silences_nothing(sqlite_database: Database, missing: str) -> None:
+    add_alerts(sqlite_database, {})
+    sent = {name: value for name, value in FORM.items() if name != missing}
+    assert browser_on(sqlite_database, Grant(Role.MANAGER)).send(PATH, **sent).status_code == 422
+    assert silences(sqlite_database) == []
+
+
+def test_there_is_no_form_for_what_nobody_knows(sqlite_database: Database) -> None:
+    assert operator(sqlite_database).get(f"{PATH}?subject=nothing_like_it").status_code == 404
+
+
 def test_a_key_of_another_form_is_refused(sqlite_database: Database) -> None:
     browser = operator(sqlite_database)
     browser.send(PATH, **FORM)
