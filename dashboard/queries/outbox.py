@@ -25,6 +25,7 @@ _IS_OPEN: ColumnElement[bool] = literal_column("outbox_messages.is_open = 1")
 
 NEWEST = Sort("newest", _Message.id, _Message.id, descending=True, read=int)
 OLDEST = Sort("oldest", _Message.id, _Message.id, descending=False, read=int)
+SORTS = {sort.name: sort for sort in (NEWEST, OLDEST)}
 
 COLUMNS = (
     _Message.message_id,
@@ -90,23 +91,38 @@ def list_messages(
 ) -> Page:
     """One page of rows with COLUMNS, and with `behind`: how many wait behind each dead letter."""
     sort = OLDEST if oldest_first else NEWEST
+    return keyset.fetch(session, _page(filters, tuple(scopes), position.shape, sort.name), sort=sort, position=position)
+
+
+@lru_cache(maxsize=500)
+def _page(
+    filters: MessageFilter, scopes: tuple[Scope, ...], position: Position, order: str
+) -> Select[*tuple[Any, ...]]:
+    sort = SORTS[order]
     chosen = select(_Message.id.label("number"), _Message.id.label("key")).where(*_conditions(filters, scopes=scopes))
     ids = keyset.narrow(chosen, sort=sort, position=position).subquery("page")
     behind = _behind() if filters.state == MessageState.DEAD else null()
-    wide = (
+    return (
         select(ids.c.number, ids.c.key, *COLUMNS, behind.label("behind"))
         .select_from(ids)
         .join(_Message, _Message.id == ids.c.number)
         .order_by(*keyset.wide_order(sort, position, key=ids.c.key, number=ids.c.number))
     )
-    return keyset.fetch(session, wide, sort=sort, position=position)
 
 
 def count_messages(session: Session, filters: MessageFilter, *, scopes: Sequence[Scope]) -> totals.Total:
     """How many rows the list has: exact for what is not published yet, capped otherwise."""
-    statement: Select[*tuple[Any, ...]] = select(_Message.id).where(*_conditions(filters, scopes=scopes))
-    is_open = filters.state in {MessageState.PENDING, MessageState.DEAD}
-    return totals.exact(session, statement) if is_open else totals.capped(session, statement)
+    return totals.read(session, _count(filters, tuple(scopes)), is_capped=not _is_open(filters))
+
+
+@lru_cache(maxsize=500)
+def _count(filters: MessageFilter, scopes: tuple[Scope, ...]) -> Select[int]:
+    chosen: Select[*tuple[Any, ...]] = select(_Message.id).where(*_conditions(filters, scopes=scopes))
+    return totals.all_rows(chosen) if _is_open(filters) else totals.up_to_cap(chosen)
+
+
+def _is_open(filters: MessageFilter) -> bool:
+    return filters.state in {MessageState.PENDING, MessageState.DEAD}
 
 
 def get_message(session: Session, message_id: str, *, scopes: Sequence[Scope]) -> Any:
@@ -163,16 +179,15 @@ def decisions(session: Session, message: OutboxMessage) -> Sequence[OutboxDecisi
     ).all()
 
 
-def away_sinks(session: Session) -> Sequence[AwaySink]:
-    """The sinks that take nothing at the moment, the longest away first."""
-    return session.scalars(select(AwaySink).order_by(AwaySink.since, AwaySink.sink)).all()
+def away_sinks(session: Session) -> Sequence[Any]:
+    """The sinks that take nothing at the moment, the longest away first, with the columns of AwaySink."""
+    return rows(session, select(*AwaySink.__table__.c).order_by(AwaySink.since, AwaySink.sink)).all()
 
 
 def waiting_sinks(session: Session, *, scopes: Sequence[Scope]) -> Sequence[str]:
     """The names of the sinks for which anything waits."""
-    return session.scalars(
-        select(_Message.sink).where(_IS_OPEN, _visible(scopes)).distinct().order_by(_Message.sink)
-    ).all()
+    named = select(_Message.sink).where(_IS_OPEN, _visible(scopes)).distinct().order_by(_Message.sink)
+    return rows(session, named).scalars().all()
 
 
 def _behind() -> Any:
