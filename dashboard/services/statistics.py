@@ -8,9 +8,10 @@ from sqlalchemy.orm import Session
 
 from dashboard.db import Database, transact
 
-# So many entries of an index are read: the time does not grow with history.
+# So many entries of an index are read: the time does not grow with history, about a second. With fewer all of history
+# seems as rare as open work, and is read for it: at a million operations the overview took 6 seconds instead of 0.4.
 # https://www.sqlite.org/lang_analyze.html#approximate_analyze_for_large_databases
-ENTRIES_READ = 1000
+ENTRIES_READ = 100_000
 
 
 def refresh(database: Database, _context: object = None) -> bool:

@@ -1,5 +1,6 @@
 """Whoever has few grants reads what lies within them by an index, not all there ever was."""
 
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -8,9 +9,11 @@ from sqlalchemy.orm import Session
 
 from dashboard.db import Database, reading, transact
 from dashboard.domain.permissions import Scope
+from dashboard.domain.states import State
 from dashboard.models import ReconciliationFinding, ReconciliationRun
 from dashboard.queries.actions import ActionFilter, count_actions, list_actions
 from dashboard.queries.keyset import Position, encode
+from dashboard.queries.operations import SORTS, OperationFilter, count_operations, list_operations
 from dashboard.queries.reconciliation import NEWEST, RunFilter, list_runs
 from tests import factories
 from tests.factories import NOW
@@ -45,6 +48,50 @@ def test_runs_are_read_by_the_scope_of_their_findings(sqlite_database: Database,
             list_runs(session, RunFilter(), scopes=scopes, position=position)
     assert read
     assert read <= {f"ix_reconciliation_findings_{name}" for name in ("scope", "tenant", "type")}
+
+
+@pytest.mark.parametrize("filters", [OperationFilter(), OperationFilter(states=frozenset({State.CONFIRMED}))])
+@pytest.mark.parametrize("scopes", SCOPES, ids=range(len(SCOPES)))
+def test_operations_that_ended_are_read_by_their_scope(
+    sqlite_database: Database, scopes: tuple[Scope, ...], filters: OperationFilter
+) -> None:
+    here = encode(SORTS["newest"], Row(NOW, 9))
+    with reading(sqlite_database) as session, plans(session) as read:
+        for position in (Position(), Position(after=here), Position(before=here)):
+            list_operations(session, filters, scopes=scopes, sort=SORTS["newest"], position=position, now=NOW)
+        count_operations(session, filters, scopes=scopes, now=NOW)
+    assert read
+    assert read <= {"ix_operations_tenant_type", "ix_operations_tenant", "ix_operations_type"}
+
+
+@pytest.mark.parametrize("scopes", SCOPES, ids=range(len(SCOPES)))
+def test_pages_of_operations_lose_none_and_repeat_none(database: Database, scopes: tuple[Scope, ...]) -> None:
+    mine = transact(database, partial(_operations, scopes))
+    assert len(mine) > 4
+    found: list[str] = []
+    position = Position(limit=2)
+    with reading(database) as session:
+        while True:
+            page = list_operations(
+                session, OperationFilter(), scopes=scopes, sort=SORTS["newest"], position=position, now=NOW
+            )
+            found += [row.operation_id for row in page.rows]
+            if page.next is None:
+                break
+            position = Position(after=page.next, limit=2)
+        assert count_operations(session, OperationFilter(), scopes=scopes, now=NOW).value == len(mine)
+    assert found == mine
+
+
+def _operations(scopes: tuple[Scope, ...], session: Session) -> list[str]:
+    """Some of each tenant and type, some at one moment; the ids of those in these grants, newest first."""
+    mine = []
+    for count in range(54):
+        tenant, kind = TENANTS[count % 3], TYPES[count // 3 % 3]
+        made = factories.operation(session, tenant=tenant, type=kind, created_at=NOW + timedelta(minutes=count // 4))
+        if any(scope.includes(tenant=tenant, type=kind) for scope in scopes):
+            mine.append(made.operation_id)
+    return mine[::-1]
 
 
 @pytest.mark.parametrize("scopes", SCOPES, ids=range(len(SCOPES)))
