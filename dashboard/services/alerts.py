@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, delete, func, literal_column, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from dashboard.db import Database, reading, transact
+from dashboard.db import Database, clock, reading, transact
 from dashboard.domain.alerting import (
     EVERY_RULE,
     INSTALLATION,
@@ -46,10 +46,16 @@ class Evaluated:
 
 
 def evaluate(
-    database: Database, *, policies: Policies, now: datetime, place: Place, at_least: timedelta = AT_LEAST
+    database: Database,
+    *,
+    policies: Policies,
+    place: Place,
+    at_least: timedelta = AT_LEAST,
+    now: datetime | None = None,
 ) -> Evaluated | None:
-    """Look at all rules at this moment of the database's clock; None where that was done less than `at_least` ago."""
+    """Look at all rules; None where that was done less than `at_least` ago. `now` stands for the database's clock."""
     with reading(database) as session:
+        now = now or clock(session)
         before = session.scalar(select(AlertEvaluation.evaluated_at))
     if before is not None and timedelta() <= now - before < at_least:
         return None

@@ -17,7 +17,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from dashboard.adapters.mail import MailServer
-from dashboard.db import Database, clock, reading, transact
+from dashboard.db import Database, clock, transact
 from dashboard.domain.errors import LostRaceError
 from dashboard.domain.permissions import Actor
 from dashboard.domain.policy import Policies
@@ -50,10 +50,8 @@ from dashboard.services.relay import Relay
 from dashboard.services.rollup_work import build_figures, count_open, fold_figures
 
 ORIGIN = "worker"
-IDLE_SECONDS = 1.0
-LOOKS_AT_ONCE = 100
-PURGES_AT_ONCE = 20
-LONGEST_IDLE_SECONDS = 30.0
+LOOKS_AT_ONCE, PURGES_AT_ONCE = 100, 20
+IDLE_SECONDS, LONGEST_IDLE_SECONDS = 1.0, 30.0
 
 log = logging.getLogger("dashboard.worker")
 
@@ -167,22 +165,18 @@ def carry_out_plans(database: Database, context: Context) -> bool:
 
 def tell_approvers(database: Database, context: Context) -> bool:
     """Mail those who can approve what was proposed, where a server for mail is set up."""
-    if context.mail is None:
-        return False
-    return mailing.tell_approvers(database, server=context.mail, public_url=context.public_url)
+    server = context.mail
+    return server is not None and mailing.tell_approvers(database, server=server, public_url=context.public_url)
 
 
 def watch(database: Database, context: Context) -> bool:
     """Look at the rules of alerts, and write down what there is to tell."""
-    with reading(database) as session:
-        now = clock(session)
-    place = Place(context.environment, context.public_url)
-    alerts.evaluate(database, policies=context.policies, now=now, place=place)
+    alerts.evaluate(database, policies=context.policies, place=Place(context.environment, context.public_url))
     return False
 
 
 def send_notices(database: Database, context: Context) -> bool:
-    """Send what there is to tell; apart from looking, which a slow receiver must not hold up, nor the other way."""
+    """Send what there is to tell; apart from looking, for neither may hold up the other."""
     ways = alert_sending.Ways(context.policies.alerts, context.mail)
     return alert_sending.send_due(database, ways, stop=context.stop.is_set) == alert_sending.AT_ONCE
 
