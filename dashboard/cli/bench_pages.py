@@ -67,7 +67,7 @@ def pages(
         engine=engine,
         machine=where,
         date=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-        command=" ".join(["dashboard", *sys.argv[1:]]),
+        command=_typed(smaller),
         filled={"operations": size.operations, "open": size.open, "seed": size.seed},
         pages=found,
         peers=peering.beside(settings.database_url, python=peers),
@@ -85,6 +85,12 @@ def pages(
 def table(*, result: Path) -> None:
     """Print the table of a result that `bench pages` kept."""
     click.echo(tables.table(measuring.load(result)), nl=False)
+
+
+def _typed(secret: str | None) -> str:
+    """The command as it was typed, without the URL, which may hold a password."""
+    typed = " ".join(["dashboard", *sys.argv[1:]])
+    return typed.replace(secret, "URL") if secret else typed
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from dashboard.queries.actions import actions_of
 from dashboard.queries.history import TIMELINE_LIMIT, Probe, TimelineEntry, last_probe, timeline
 from dashboard.queries.idempotency import records_of
 from dashboard.queries.moments import NUMBER
-from dashboard.queries.scoping import in_scope
+from dashboard.queries.scoping import in_scope, narrowing
 
 MAX_CHILDREN = 20
 
@@ -70,4 +70,6 @@ def _related(scopes: tuple[Scope, ...]) -> Select[*tuple[Any, ...]]:
         Operation.state,
     )
     related = or_(Operation.parent_id == NUMBER, Operation.id == bindparam("parent"))
-    return select(*columns).where(related, in_scope(scopes)).order_by(Operation.id.desc()).limit(MAX_CHILDREN + 1)
+    # By the number itself SQLite would go through all operations for the few that are looked up.
+    in_order = narrowing(Operation.id).desc()
+    return select(*columns).where(related, in_scope(scopes)).order_by(in_order).limit(MAX_CHILDREN + 1)

@@ -69,10 +69,11 @@ def test_pages_are_compared_with_a_smaller_database(
     with monkeypatch.context() as there:
         there.setenv("DASHBOARD_DATABASE_URL", smaller)
         assert run("bench", "pages", "--operations", "1000", "--fill-only").status == 0
+    monkeypatch.setattr("sys.argv", ["dashboard", "bench", "pages", f"--smaller={smaller}"])
     ended = run(*measured)
     assert ended.status == 0, ended.err
     told = json.loads(kept.read_text())
-    assert told["smaller"] == 1000
+    assert (told["smaller"], told["command"]) == (1000, "dashboard bench pages --smaller=URL")
     assert all(page["smaller"] > 0 for page in told["pages"])
     assert "| 1,000 operations | times |" in ended.out
     assert "pages: grown at most 1.3 times." in ended.out

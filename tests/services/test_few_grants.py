@@ -5,13 +5,15 @@ from functools import partial
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from dashboard.db import Database, reading, transact
 from dashboard.domain.permissions import Scope
 from dashboard.domain.states import State
-from dashboard.models import ReconciliationFinding, ReconciliationRun
+from dashboard.models import Operation, ReconciliationFinding, ReconciliationRun
 from dashboard.queries.actions import ActionFilter, count_actions, list_actions
+from dashboard.queries.detail import detail_of
 from dashboard.queries.keyset import Position, encode
 from dashboard.queries.operations import SORTS, OperationFilter, count_operations, list_operations
 from dashboard.queries.reconciliation import NEWEST, RunFilter, list_runs
@@ -138,3 +140,13 @@ def _walk(session: Session, scopes: tuple[Scope, ...], way: str, *, before: str 
         if cursor is None:
             return found
         position = Position(**{"after" if way == "next" else "before": cursor}, limit=2)
+
+
+def test_relatives_are_looked_up_where_nearly_no_operation_has_any(sqlite_database: Database) -> None:
+    told = "INSERT INTO sqlite_stat1 VALUES ('operations', 'ix_operations_parent_id', '1000000 100001')"
+    transact(sqlite_database, lambda session: [session.execute(text(each)) for each in ("ANALYZE", told)] and None)
+    sqlite_database.dispose()
+    with reading(sqlite_database) as session, plans(session) as read:
+        operation = Operation(id=7, operation_id="op-7", parent_id=None, tenant="a", type="b", idempotency_key=None)
+        detail_of(session, operation, scopes=(Scope(None, None),), now=NOW)
+    assert read == {"ix_operations_parent_id"}
