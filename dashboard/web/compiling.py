@@ -14,7 +14,7 @@ from flask import Flask
 from jinja2.compiler import CodeGenerator
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
-from jinja2.nodes import Expr
+from jinja2.nodes import Expr, Impossible, TemplateData
 from markupsafe import Markup, escape
 
 from dashboard.web.language import language
@@ -49,7 +49,15 @@ class LookedUpTexts(Extension):
 
 
 class QuickEscapes(CodeGenerator):
-    """Writes `environment.escaped(value)` where Jinja writes `escape(value)`."""
+    """Writes `environment.escaped(value)` where Jinja writes `escape(value)`; works nothing out while it compiles.
+
+    What a filter makes of a constant depends on who reads it: the first reader's language would be that of all.
+    """
+
+    def _output_child_to_const(self, node: Expr, frame: Any, finalize: Any) -> Any:
+        if not isinstance(node, TemplateData):
+            raise Impossible
+        return super()._output_child_to_const(node, frame, finalize)
 
     def _output_child_pre(self, node: Expr, frame: Any, finalize: Any) -> None:
         if frame.eval_ctx.volatile or not frame.eval_ctx.autoescape or finalize.src is not None:
@@ -69,6 +77,7 @@ def escaped(value: Any) -> str:
 def install(app: Flask) -> None:
     """Compile templates so; before the first is."""
     app.jinja_env.code_generator_class = QuickEscapes
+    app.jinja_env.optimized = False
     app.jinja_env.escaped = escaped  # type: ignore[attr-defined]  # compiled templates know it by this name
     app.jinja_env.add_extension(LookedUpTexts)
     app.jinja_env.globals["texts"] = Texts()

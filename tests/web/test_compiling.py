@@ -56,6 +56,21 @@ def test_values_are_escaped_as_by_jinja(app: Flask, value: object, template: str
         assert app.jinja_env.from_string(template).render(value=value) == plain.render(value=value)
 
 
+@pytest.mark.parametrize(
+    "template",
+    [
+        '{{ "divergent"|label("verdict") }}',
+        '{% set word = "divergent"|label("verdict") %}{{ word }}',
+        '{% if "divergent"|label("verdict") == "Divergente" %}Divergente{% else %}Divergent{% endif %}',
+    ],
+)
+def test_what_a_filter_makes_of_a_constant_is_in_the_language_of_each_reader(app: Flask, template: str) -> None:
+    compiled = app.jinja_env.from_string(template)
+    for asked, shown in (("es", "Divergente"), ("en", "Divergent"), ("es", "Divergente")):
+        with app.test_request_context(headers={"Accept-Language": asked}):
+            assert compiled.render() == shown
+
+
 def test_each_request_speaks_its_own_language(app: Flask) -> None:
     for asked, shown in (("es", "Edad"), ("pt-BR", "Idade"), ("en", "Age"), ("es", "Edad")):
         with app.test_request_context(headers={"Accept-Language": asked}):
